@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernel of kind::amo() on CUDA devices, in the assembler's text, which every driver compiles for its device. One
-// thread does one operation on one word: atomic in the whole system, so also among the processes and devices that have
-// opened the memory. The result goes to pinned host memory.
+// The kernel of kind::amo() on CUDA devices, in PTX, which every driver compiles for its device. One thread does one
+// operation on one word: atomic in the whole system, and so also among the processes and devices that have opened the
+// memory. The result goes to pinned host memory.
 #pragma once
 
 #include <cstdint>

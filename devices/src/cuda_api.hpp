@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of the CUDA driver that we call, under names of our own, with the types and numbers of its binary
-// interface. Names with _v2 are the ones that programs get since CUDA 4; all but the optional ones are in every driver
-// since CUDA 11.
+// The functions of the CUDA driver that we call, under our own names, with the types and numbers of its binary
+// interface. Names with _v2 are those that programs have got since CUDA 4; all but the optional ones are in every
+// driver since CUDA 11.
 #pragma once
 
 #include "device_codes.hpp"
@@ -24,7 +24,7 @@ struct cuda_ipc_handle {
 	unsigned char bytes[64];
 };
 
-// How the pieces of a batch are treated; one for all of them.
+// How the pieces of a batch are treated; one struct for all of them.
 struct cuda_copy_attributes {
 	int source_order;
 	int source_where[2]; // hints, for managed memory only

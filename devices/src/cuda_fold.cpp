@@ -5,8 +5,8 @@ namespace pgas::devices {
 namespace {
 
 struct type_facts {
-	const char *name; // as loads and stores call it
-	const char *reg;  // the register that has it
+	const char *name; // type suffix of loads and stores
+	const char *reg;  // type of the register that holds it
 };
 // clang-format off
 constexpr type_facts kTypes[] = {
@@ -57,7 +57,7 @@ private:
 	size_t lanes_;
 };
 
-// Of the place whose address stands at `place`.
+// A load or store at the address in `place`.
 std::string writer::moved(const char *call, const std::string &values, bool load) const
 {
 	const std::string what = std::string(call) + (lanes_ == 1 ? "." : ".v" + std::to_string(lanes_) + ".") +
@@ -78,7 +78,7 @@ std::string writer::store() const
 	return moved("st.global", each("sum", lanes_), false);
 }
 
-// A comparison with what is no number is false and keeps what was, as on the host.
+// A comparison with NaN is false and keeps the previous value, as on the host.
 std::string writer::combine_one(const std::string &i) const
 {
 	const std::string input = facts(type_).reg, sum = "sum" + i, x = "x" + i;
@@ -117,7 +117,7 @@ std::string writer::combine() const
 const char *const kNextPlace = "	add.u64 place, place, 8;\n"
 			       "	sub.u32 left, left, 1;\n";
 
-// The first row is what the others are added to; then the result goes to every out.
+// The other rows are combined with the first one; then the result goes to every out.
 std::string writer::folded() const
 {
 	return "	mov.u64 place, places_p;\n"
@@ -140,7 +140,7 @@ std::string writer::folded() const
 	       store() + kNextPlace + "	bra out;\n";
 }
 
-// The out of each row is written when the row has been read.
+// The out of each row is written after the row has been read.
 std::string writer::scanned() const
 {
 	const std::string to_out = std::to_string(offsetof(cuda_fold_places, outs));

@@ -42,7 +42,7 @@ std::string units(size_t unit)
 	       n + ";\nrest" + n + ":\n	bra end_of_units;\n";
 }
 
-// What is left behind the last unit, by the first thread: offsets stay aligned, since the larger part comes first.
+// The remainder after the last unit, done by the first thread: offsets stay aligned, since larger units come first.
 std::string rest(size_t unit)
 {
 	const std::string n = std::to_string(unit);
@@ -53,7 +53,7 @@ std::string rest(size_t unit)
 	       n + ";\n" + moved(unit) + "	add.u64 offset, offset, " + n + ";\nnone" + n + ":\n";
 }
 
-// Goes to the loop of the largest unit that the addresses are aligned for and the length has.
+// Jumps to the loop of the largest unit for which the addresses are aligned and the length suffices.
 std::string choice(size_t unit)
 {
 	const std::string n = std::to_string(unit);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A kernel that copies many pieces between places of devices at once. The driver starts one copy after the other, each
-// of which takes microseconds; a collective of a few PEs has dozens of them. Blocks in direction y have a piece each,
-// those in direction x share it. Words that are aligned are written as one, so that who polls them sees none torn.
+// A kernel that copies many pieces between device memories at once. The driver starts copies one after another, each of
+// which takes microseconds; a collective of a few PEs has dozens of them. Blocks in direction y take a piece each,
+// blocks in direction x share it. Aligned words are written as one, so that a polling reader sees no torn word.
 #pragma once
 
 #include <cstddef>

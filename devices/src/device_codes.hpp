@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the calls of the CUDA driver return. HIP has taken over the numbers.
+// Return codes of the CUDA driver. HIP uses the same numbers.
 #pragma once
 
 #include <cerrno>
@@ -19,7 +19,7 @@ enum cuda_code : int {
 	kCudaMapFailed = 205,
 	kCudaAlreadyMapped = 208,
 	kCudaNoPeerAccess = 217,
-	kCudaInvalidText = 218, // of a kernel: for a later driver or a later device
+	kCudaInvalidText = 218, // a kernel's text is for a later driver or a later device
 	kCudaInvalidHandle = 400,
 	kCudaNotFound = 500,
 	kCudaIllegalAddress = 700,

@@ -19,7 +19,7 @@ const char *named_file(const driver_library &library)
 	return named && *named ? named : nullptr;
 }
 
-// Files say it at once; the driver would open every device to say it.
+// Device files tell at once; the driver would have to open every device.
 bool device_is_here(const driver_library &library)
 {
 	const char *root = secure_getenv("PGAS_DEVICE_ROOT"); // for tests

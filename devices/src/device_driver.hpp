@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The library of a driver, opened at run time. What a kind calls is a struct of driver_call members, one for each
-// function, each with its name in the library; so the name is there for the message when the call fails. Nothing of the
-// driver is needed to build this.
+// A driver's library, opened at run time. The functions that a kind calls are a struct of driver_call members, each
+// with its name in the library, so that a failed call can be reported by name. Building this needs nothing of the
+// driver.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct driver_symbol {
 	void *address = nullptr;
 };
 
-// A function that returns a code, 0 for success, as all drivers' functions do.
+// A function that returns a code, 0 for success, like all drivers' functions.
 template <class... Args>
 struct driver_call : driver_symbol {
 	constexpr explicit driver_call(const char *name_in_library, bool may_lack = false)
@@ -27,21 +27,21 @@ struct driver_call : driver_symbol {
 
 struct driver_library {
 	const char *what;         // "the CUDA driver", for messages
-	const char *const *files; // tried in turn; null ends them
+	const char *const *files; // tried in turn; ends with null
 	const char *variable;     // names the file instead, for tests
-	// Patterns of files, one of which is there where a device is; null ends them. For driver_is_here().
+	// Patterns of files, at least one of which exists where a device does; ends with null. For driver_is_here().
 	const char *const *nodes = nullptr;
 };
 
-// Finds all symbols of an api struct. -ENODEV: the library is missing or lacks one, and `why` says which. The library
-// stays loaded to the end of the process: drivers have threads and exit handlers of their own.
+// Finds all symbols of an api struct. -ENODEV: the library is missing or lacks a symbol, and `why` says which. The
+// library stays loaded to the end of the process: drivers have threads and exit handlers of their own.
 int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room);
 
-// Does some other library of this process use the driver already?
+// Does another library of this process use the driver already?
 bool driver_is_loaded(const driver_library &library);
 
-// Is there a device, by its files, and can the library be loaded? It stays loaded then. A library that the variable
-// names needs no device.
+// Is there a device, judging by its files, and can the library be loaded? If so, it stays loaded. A library that the
+// variable names needs no device.
 bool driver_is_here(const driver_library &library);
 
 template <class Api>

@@ -10,7 +10,7 @@ namespace pgas::devices {
 constexpr size_t kErrorRoom = 200;
 inline thread_local char t_error[kErrorRoom] = "";
 
-// Notes "call: why" and returns rc.
+// Records "call: why" and returns rc.
 inline int failed(int rc, const char *call, const char *why)
 {
 	snprintf(t_error, sizeof t_error, "%s: %s", call, why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// pidfd_getfd() takes any descriptor and wants the right to trace its owner. Where the system allows that to parents
-// only (ptrace_scope 1), a file in memory can still be opened by its name in /proc; a descriptor of a driver cannot.
+// pidfd_getfd() takes any descriptor, but needs the right to trace its owner. Where the system allows that only to
+// parents (ptrace_scope 1), a file in memory can still be opened by its name in /proc; a driver's descriptor cannot.
 #include "device_fd.hpp"
 
 #include <fcntl.h>

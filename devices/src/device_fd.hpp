@@ -5,7 +5,7 @@
 
 namespace pgas::devices {
 
-// A descriptor of our own for fd of process pid; -errno.
+// Our own descriptor for fd of process pid; -errno.
 int fd_of_process(int pid, int fd);
 
 } // namespace pgas::devices

@@ -26,8 +26,8 @@
 namespace pgas::devices {
 namespace {
 
-constexpr int kAnswerMs = 1000;    // that the owner gives one asker
-constexpr int kPatienceMs = 10000; // that an asker gives the owner, which may be busy with others, or stopped
+constexpr int kAnswerMs = 1000;    // time that the owner gives one client
+constexpr int kPatienceMs = 10000; // time that a client gives the owner, which may be serving others, or be stopped
 
 struct question { // one packet
 	uint64_t door;
@@ -35,7 +35,7 @@ struct question { // one packet
 	uint32_t unused;
 };
 
-struct answer { // likewise; the descriptor goes with it when error is 0
+struct answer { // one packet; carries the descriptor if error is 0
 	int32_t error;
 };
 
@@ -49,7 +49,7 @@ socklen_t name_of(int pid, uint64_t door, sockaddr_un &out)
 	return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(n));
 }
 
-// Who is at the other end; false: not ours to talk to. pid 0: any.
+// Is the process at the other end one of ours? pid 0: any process of this user.
 bool is_ours(int socket, int pid)
 {
 	ucred other{};
@@ -60,13 +60,13 @@ bool is_ours(int socket, int pid)
 
 // --- the owner -------------------------------------------------------------------------------------------------------
 
-// Never ended as an object: the thread may be there when the process's other objects end.
+// Never destroyed: the thread may still run when the process's other static objects are destroyed.
 struct owner {
-	std::mutex life;          // opening and shutting; taken before the other
-	std::mutex mutex;         // of offered and door, which the thread reads
-	std::vector<int> offered; // what the thread may give away
-	uint64_t door = 0;        // 0: shut
-	int pid = 0;              // whose it is: a child of fork() has neither its thread nor its peers
+	std::mutex life;          // serializes open() and shut(); taken before the other mutex
+	std::mutex mutex;         // guards offered and door, which the thread reads
+	std::vector<int> offered; // descriptors that the thread may give away
+	uint64_t door = 0;        // 0: closed
+	int pid = 0; // of the process that opened it: a child of fork() has neither its thread nor its peers
 	int listener = -1, end = -1;
 	pthread_t thread{};
 
@@ -83,7 +83,7 @@ owner &mine()
 	return *one;
 }
 
-// Signals are for the program's threads.
+// Signals are left to the program's threads.
 bool start_thread(pthread_t &out)
 {
 	sigset_t all, before;
@@ -124,7 +124,7 @@ int owner::answer_to(int asker)
 	pollfd one{asker, POLLIN, 0};
 	if (poll(&one, 1, kAnswerMs) <= 0 || recv(asker, &asked, sizeof asked, MSG_DONTWAIT) != sizeof asked)
 		return -ETIMEDOUT;
-	const std::lock_guard<std::mutex> lock(mutex); // it must not be closed meanwhile
+	const std::lock_guard<std::mutex> lock(mutex); // the fd must not be closed meanwhile
 	if (asked.door == door && std::find(offered.begin(), offered.end(), asked.fd) != offered.end())
 		return send_fd(asker, asked.fd);
 	const answer said{EBADF};
@@ -144,12 +144,12 @@ void owner::serve()
 			answer_to(asker);
 			close(asker);
 		} else if (errno != EAGAIN) {
-			usleep(10000); // no descriptor left for it: the program may close some
+			usleep(10000); // out of descriptors: the program may close some
 		}
 	}
 }
 
-// The number is random, so that nobody else can take the name before us.
+// The number is random, so that no other process can take the name first.
 bool owner::open()
 {
 	uint64_t number = 0;
@@ -182,7 +182,7 @@ void owner::close_both()
 	}
 }
 
-// The other mutex is not held: the thread may want it for its last answer.
+// The caller does not hold the other mutex: the thread may need it for its last reply.
 void owner::shut()
 {
 	const uint64_t one = 1;
@@ -202,7 +202,7 @@ int64_t now_ms()
 	return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1000000;
 }
 
-// Its queue may be full for a while.
+// The owner's queue may be full for a while.
 int knock(int socket, const sockaddr_un &name, socklen_t len, int64_t until)
 {
 	while (connect(socket, reinterpret_cast<const sockaddr *>(&name), len) != 0) {
@@ -234,7 +234,7 @@ int hear_fd(int socket, int64_t until)
 	message.msg_controllen = sizeof room;
 	const ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n != sizeof said)
-		return n < 0 ? -errno : -ECONNRESET; // it shut the door, or does not want to talk to us
+		return n < 0 ? -errno : -ECONNRESET; // the owner closed the door, or refuses to talk to us
 	const cmsghdr *c = CMSG_FIRSTHDR(&message);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof fd))
 		memcpy(&fd, CMSG_DATA(c), sizeof fd);
@@ -283,7 +283,7 @@ uint64_t door_offer(int fd)
 	owner &o = mine();
 	const std::lock_guard<std::mutex> alone(o.life);
 	if (o.door && o.pid != getpid())
-		o.shut(); // of our parent
+		o.shut(); // the parent process's
 	{
 		const std::lock_guard<std::mutex> lock(o.mutex);
 		if (std::find(o.offered.begin(), o.offered.end(), fd) == o.offered.end())

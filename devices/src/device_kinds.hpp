@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kinds that there are. Each file defines one object, which does nothing before open().
+// The available kinds. Each file defines one object, which does nothing before open().
 #pragma once
 
 #include <devices/devices_kind.hpp>

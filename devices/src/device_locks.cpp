@@ -16,7 +16,7 @@
 namespace pgas::devices {
 namespace {
 
-constexpr size_t kLocks = 64; // words that are far apart hinder each other seldom
+constexpr size_t kLocks = 64; // so that words far apart rarely contend
 static_assert(kLocks * sizeof(pthread_mutex_t) <= 4096, "one page, whatever its size");
 
 pthread_mutex_t *lock_of(const region &r, uintptr_t word)
@@ -28,7 +28,7 @@ int acquire(void *lock)
 {
 	auto *mutex = static_cast<pthread_mutex_t *>(lock);
 	int rc = pthread_mutex_lock(mutex);
-	if (rc == EOWNERDEAD) // what it protects is one word, which is whole
+	if (rc == EOWNERDEAD) // the lock protects a single word, which is intact
 		rc = pthread_mutex_consistent(mutex);
 	return rc == 0 ? 0 : failed(-rc, "pthread_mutex_lock", strerror(rc));
 }

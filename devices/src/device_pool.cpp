@@ -3,7 +3,7 @@
 // Allocation and release of blocks of a pool. The walk over all invariants is in device_pool_check.cpp:
 //   blocks tile the pool: next.start == start + count, and no two free neighbours
 //   every used block is in the chain of bucket_of(start), once; every free block in list_of(count), once
-//   bits, words and groups say which lists are not empty
+// bits, words and groups say which lists are nonempty
 //   records taken == used + free blocks
 #include "devices/devices_pool.hpp"
 
@@ -27,7 +27,7 @@ bool pool::table::grow(size_t wanted) noexcept
 {
 	if (wanted <= bytes)
 		return true;
-	// double: the cost of moving pages is shared by as many blocks again
+	// double: the cost of moving pages is amortized over as many new blocks
 	const size_t size = std::max({kFirstTable, bytes * 2, (wanted + kFirstTable - 1) & ~(kFirstTable - 1)});
 	void *now = memory ? mremap(memory, bytes, size, MREMAP_MAYMOVE)
 			   : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,8 +84,8 @@ bool pool::reserve_records(uint32_t wanted) noexcept
 {
 	if (spare_ >= wanted)
 		return true;
-	// a bucket for each record: neither is promised before both are there
-	const uint64_t have = std::max<uint64_t>(capacity_, 1); // record 0 is none
+	// a bucket for each record: both tables must have grown before either size changes
+	const uint64_t have = std::max<uint64_t>(capacity_, 1); // record 0 means no record
 	if (!record_table_.grow((have + wanted) * sizeof(record)))
 		return false;
 	records_ = static_cast<record *>(record_table_.memory);
@@ -193,7 +193,7 @@ inline void pool::remove_free(index n) noexcept
 		lists_->groups &= ~(uint64_t{1} << (word / 64));
 }
 
-// The first list at or above `list` that is not empty; kLists: there is none.
+// The first nonempty list at or above `list`; kLists if there is none.
 inline unsigned pool::next_list(unsigned list) const noexcept
 {
 	if (list >= kLists)
@@ -215,13 +215,13 @@ inline unsigned pool::next_list(unsigned list) const noexcept
 	return word * 64 + static_cast<unsigned>(std::countr_zero(lists_->bits[word]));
 }
 
-// granules to skip in block n until the offset is a multiple of align (in granules)
+// number of granules to skip in block n until the offset is a multiple of align (in granules)
 inline uint64_t pool::padding(index n, uint64_t align) const noexcept
 {
 	return (0 - uint64_t{records_[n].start}) & (align - 1);
 }
 
-// the first of a list, among `most`, that holds an aligned run
+// the first block of a list, among the first `most`, that holds an aligned run
 pool::index pool::fit_in(unsigned list, uint64_t count, uint64_t align, unsigned most) const noexcept
 {
 	index n = lists_->heads[list];
@@ -231,8 +231,8 @@ pool::index pool::fit_in(unsigned list, uint64_t count, uint64_t align, unsigned
 	return 0;
 }
 
-// Blocks of one list differ in size from 1 MiB on, so that some of a request's own list may be too small. A few are
-// tried, because programs ask for the same sizes again; all of them only when there is no larger list.
+// From 1 MiB on the blocks of one list differ in size, so some in the request's own list may be too small. A few are
+// tried, because programs request the same sizes again; all are tried only when there is no larger list.
 inline pool::index pool::find_fit(uint64_t count) const noexcept
 {
 	unsigned list = list_of(static_cast<uint32_t>(count));
@@ -246,8 +246,8 @@ inline pool::index pool::find_fit(uint64_t count) const noexcept
 	return larger < kLists ? lists_->heads[larger] : fit_in(list, count, 1, UINT32_MAX);
 }
 
-// The best fit may hold an aligned run; one that is longer by align - 1 always does. Only a pool that has neither pays
-// for a look at every block that is large enough.
+// The best fit may hold an aligned run; a block that is longer by align - 1 always does. Only a pool that has neither
+// has to search every block that is large enough.
 pool::index pool::find_aligned(uint64_t count, uint64_t align) const noexcept
 {
 	const index best = find_fit(count);
@@ -265,7 +265,7 @@ pool::index pool::find_aligned(uint64_t count, uint64_t align) const noexcept
 
 // --- blocks ----------------------------------------------------------------------------------------------------------
 
-// A new record for the first `count` granules of n, which keeps the rest and, if it is free, its place in a list.
+// Makes a record for the first `count` granules of n; n keeps the rest and, if it is free, its place in a list.
 inline pool::index pool::split_front(index n, uint32_t count) noexcept
 {
 	const index front = take_record();
@@ -282,7 +282,7 @@ inline pool::index pool::split_front(index n, uint32_t count) noexcept
 	return front;
 }
 
-// The record of n ends; its granules are those of its successor, which may be in a list.
+// Removes the record of n; its granules go to its successor, which may be in a list.
 inline void pool::join_next(index n) noexcept
 {
 	const record &r = records_[n];
@@ -306,7 +306,7 @@ uint64_t pool::alloc(size_t bytes, size_t align) noexcept
 	const auto count = static_cast<uint32_t>(wanted);
 	const auto pad = align <= granule ? 0 : static_cast<uint32_t>(padding(n, align >> shift_));
 	const uint32_t had = records_[n].count, left = had - pad - count;
-	// the unused end of a pool shrinks all the time: mostly it stays in its list
+	// the unused end of a pool shrinks all the time and mostly stays in its list
 	const bool stays = pad == 0 && left != 0 && list_of(left) == list_of(had);
 	if (!stays) {
 		remove_free(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The walk over all records of a pool, for tests and for debugging. It ends even when links are in a circle.
+// The walk over all records of a pool, for tests and debugging. It ends even if links form a cycle.
 #include "devices/devices_pool.hpp"
 
 namespace pgas::devices {

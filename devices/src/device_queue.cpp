@@ -15,12 +15,12 @@
 namespace pgas::devices {
 namespace {
 
-// Up to here a copy by the CPU and one by the device beat the driver's own way with pageable memory.
+// Up to this size a copy by the CPU and one by the device are faster than the driver's own handling of pageable memory.
 constexpr size_t kMostThroughRing = 64 * 1024;
 constexpr size_t kRingBytes = 1024 * 1024;
 constexpr size_t kRingUnit = 64;
-constexpr size_t kMostOuts = 1024; // each piece with host memory is compared with them
-// Copies that wait for others: so many, and so short that nobody would have them overlap with something else.
+constexpr size_t kMostOuts = 1024; // each piece with host memory is compared with all of them
+// Limits for held-back copies: their number, and their length, so short that overlapping them would gain nothing.
 constexpr size_t kMostWaiting = 128, kMostToWait = 1024;
 
 static_assert(kRingBytes >= 4 * kMostThroughRing);
@@ -67,7 +67,7 @@ void queued_kind::close()
 	end_device();
 }
 
-// What every call that uses the queue asks first.
+// The checks that every call that uses the queue starts with.
 int queued_kind::begin_locked()
 {
 	if (!open_)
@@ -85,14 +85,14 @@ void queued_kind::forget_ready()
 		outs_.pop_back();
 }
 
-// A failure of copies whose calls have returned: as with a wait, nothing goes on.
+// Handles a failure of copies whose calls have returned: like a failed wait, it ends the queue.
 void queued_kind::lose_ready(int rc)
 {
 	forget_ready();
 	settle(rc, outs_taken_, ring_free_);
 }
 
-// The same for calls that come behind copies which wait for others.
+// The same for calls that must run after held-back copies.
 int queued_kind::begin_flushed()
 {
 	int rc = begin_locked();
@@ -106,7 +106,7 @@ int queued_kind::begin_flushed()
 
 // --- the ring --------------------------------------------------------------------------------------------------------
 
-// Room in one piece. Waits where the ring is full of copies that are not finished.
+// Finds room in one piece. Waits if the ring is full of copies that are not finished.
 int queued_kind::ring_room(size_t bytes, char *&out)
 {
 	bytes = (bytes + kRingUnit - 1) / kRingUnit * kRingUnit;
@@ -124,7 +124,7 @@ int queued_kind::ring_room(size_t bytes, char *&out)
 	return 0;
 }
 
-// Is it, or a part of it, still to be copied out of the ring?
+// Is any part of it still to be copied out of the ring?
 bool queued_kind::touches_out(const void *ptr, size_t bytes) const
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);
@@ -134,7 +134,7 @@ bool queued_kind::touches_out(const void *ptr, size_t bytes) const
 	});
 }
 
-// After a wait: copies out the first outs of all, and frees what the ring had handed out then.
+// After a wait: copies out the entries up to number `outs`, and frees the ring up to `used`.
 int queued_kind::settle(int rc, uint64_t outs, uint64_t used)
 {
 	if (rc != 0 && broken_ == 0) {
@@ -155,7 +155,7 @@ int queued_kind::settle_now()
 	return settle(wait(), outs_taken_ + outs_.size(), ring_used_);
 }
 
-// Waits without the mutex for what has been submitted so far.
+// Waits, without holding the mutex, for everything submitted so far.
 int queued_kind::wait_unlocked(std::unique_lock<std::mutex> &lock)
 {
 	const uint64_t outs = outs_taken_ + outs_.size(), used = ring_used_;
@@ -163,7 +163,7 @@ int queued_kind::wait_unlocked(std::unique_lock<std::mutex> &lock)
 	const int waited = wait();
 	lock.lock();
 	const int rc = settle(waited, outs, used);
-	return rc != 0 ? rc : begin_locked(); // another thread's wait may have failed, and lost what was ours
+	return rc != 0 ? rc : begin_locked(); // another thread's wait may have failed, and lost our copies
 }
 
 // --- copies ----------------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ int queued_kind::take_piece(const piece &p)
 	const bool small = p.bytes <= kMostThroughRing;
 	const bool into_ring = dest == place::pageable && source == place::device && small;
 	const bool by_cpu = dest != place::device && source != place::device;
-	// what the CPU or the device is about to touch must not be overtaken by what waits in the ring
+	// data that waits in the ring must not arrive after the CPU's or the device's access to the same memory
 	const bool early = (source != place::device && touches_out(p.source, p.bytes)) ||
 			   (dest != place::device && !into_ring && touches_out(p.dest, p.bytes));
 	if (early || by_cpu || outs_.size() >= kMostOuts) {
@@ -210,7 +210,7 @@ int queued_kind::take_piece(const piece &p)
 	}
 	if (!small) {
 		rc = submit_pageable(p);
-		// on some machines the driver comes back early, and nothing here would know that this is under way
+		// on some machines the driver returns early, and nothing here would know that the copy is in progress
 		return rc == 0 && dest == place::pageable ? settle_now() : rc;
 	}
 	char *room = nullptr;
@@ -243,7 +243,7 @@ int queued_kind::copy(const piece *pieces, size_t count)
 			rc = take_piece(pieces[i]);
 	if (rc == 0)
 		rc = flush();
-	if (rc != 0) // nobody fetches what these wait for
+	if (rc != 0) // these can no longer be copied
 		forget_ready();
 	return rc;
 }
@@ -264,7 +264,7 @@ int queued_kind::copy_with_others(const piece &p)
 	if (rc == 0 && ready_.size() >= kMostWaiting)
 		rc = flush();
 	if (rc != 0 && ready_.size() < waiting)
-		lose_ready(rc); // others, too
+		lose_ready(rc); // copies of earlier calls are lost too
 	return rc;
 }
 
@@ -312,7 +312,7 @@ int queued_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t
 	return failed(-ENOSYS, "atomic", "the kind has no kernel for it");
 }
 
-// Fetch, change, put back; the mutex is held all the while, and no other order of locks exists.
+// Fetches, changes and puts back the word; the mutex is held throughout, and there is no other lock order.
 int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
 {
 	const auto addr = reinterpret_cast<uintptr_t>(target);
@@ -363,7 +363,7 @@ int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint
 		return rc;
 	if ((bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(target) % bytes)
 		return failed(-EFAULT, "atomic", "the target is not an aligned word of 4 or 8 bytes");
-	// the kernel would end the whole context at an address that is not the device's
+	// at an address that is not the device's the kernel would destroy the whole context
 	place where = place::pageable;
 	rc = find(target, where);
 	if (rc != 0)
@@ -391,7 +391,7 @@ int queued_kind::launch_fold(const fold &)
 	return failed(-ENOSYS, "fold", "the kind has no kernel for it");
 }
 
-// As with atomics: a kernel must not get an address that is not the device's, first or last.
+// As with atomics: a kernel must not get an address that is not the device's, so first and last are checked.
 int queued_kind::check_rows(const void *const *rows, size_t count, size_t size, size_t bytes) const
 {
 	for (size_t i = 0; i < count; i++) {

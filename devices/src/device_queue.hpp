@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the kinds of real drivers share: one queue of copies (a stream, a command list) in the order of their
-// submission, and the host memory on its way.
+// Shared by the kinds of real drivers: one queue of copies (a stream, a command list), which run in the order of their
+// submission, and staging of host memory.
 //
 // Drivers copy pageable host memory through a buffer of their own, and wait in the call when it is the destination.
-// Small pieces therefore go through a pinned ring of ours: a source is put into it at once, and what was fetched into
-// it is copied out by finish(), so that any number of small pieces costs one wait. Larger pieces are left to the
-// driver.
+// Small pieces therefore go through our pinned ring: a source is copied into it at once, and finish() copies fetched
+// data out of it, so that any number of small pieces costs one wait. Larger pieces are left to the driver.
 //
-// Short pieces that come one by one, and may go in any order, wait for one another in ready_: a submission takes the
-// driver longer than the bytes. Every other call submits them first.
+// Short pieces that come one by one, and may go in any order, are collected in ready_: a submission takes the driver
+// longer than copying the bytes. Every other call submits them first.
 //
-// The mutex guards the ring and the list of what is to be copied out; finish() waits without it, so that threads can
-// submit meanwhile. A wait that fails ends the queue: what was in it is lost, and all later calls say so.
+// The mutex guards the ring and the list of pending copies out of it; finish() waits without holding it, so that
+// threads can submit meanwhile. A wait that fails ends the queue: its content is lost, and all later calls report the
+// failure.
 #pragma once
 
 #include "device_driver.hpp"
@@ -27,12 +27,12 @@
 
 namespace pgas::devices {
 
-// The pages of devices. Memory is allocated in whole ones, since an IPC handle opens all of the page that its memory
-// lies in; none of the drivers lets one ask for larger ones.
+// The page size of devices. Memory is allocated in whole pages, since an IPC handle opens the whole page that contains
+// its memory; no driver allows asking for larger ones.
 constexpr size_t kDevicePageBytes = size_t{2} << 20;
 
-// A number for handle::device, of the place on the host's buses: ordinals differ between processes that see different
-// devices.
+// A number for handle::device, from the location on the host's buses: ordinals differ between processes that see
+// different devices.
 constexpr uint64_t number_of_place(uint64_t domain, uint64_t bus, uint64_t device)
 {
 	return uint64_t{1} << 60 | (domain & 0xfffff) << 40 | (bus & 0xfffff) << 20 | (device & 0xfffff);
@@ -59,41 +59,41 @@ public:
 	const char *last_error() const final { return t_error; }
 	void close() final;
 
-	// Memory that somebody else has allocated and will free, after release(). Becomes zeros.
+	// Registers memory that another library has allocated and frees after release(). Fills it with zeros.
 	int adopt(void *memory, size_t bytes, region &out);
 
 protected:
 	enum class place { device, pinned, pageable };
 
-	// The driver's side. All of them are called between enter() and leave(), which make the device current in this
-	// thread and put back what was.
+	// The driver's side. All are called between enter() and leave(), which make the device current in this thread
+	// and restore the previous one.
 	virtual int enter(uintptr_t &before) const = 0;
 	virtual void leave(uintptr_t before) const = 0;
 	virtual int get_memory(size_t bytes, region &out) = 0;     // whole pages; any content
-	virtual int give_memory(const region &r, handle &out) = 0; // blob and fd; the rest is set
+	virtual int give_memory(const region &r, handle &out) = 0; // blob and fd; the rest is set by the caller
 	virtual uint64_t number_of_device() const = 0;             // handle::device
 	virtual int open_memory(const handle &source, uintptr_t &addr) = 0;
-	virtual int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const = 0; // not 0: it cannot be known
+	virtual int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const = 0; // nonzero: not known
 	virtual void end_memory(const region &r, bool opened) = 0;
-	virtual void end_given(const region &) {} // handles of memory that somebody else frees
+	virtual void end_given(const region &) {} // drops handles of memory that another library frees
 	virtual int get_pinned(size_t bytes, void **out) = 0;
 	virtual void end_pinned(void *ptr) = 0;
-	virtual int place_of(const void *ptr, place &out) const = 0; // of memory that is in no region
-	// None of them pageable. ours: all places are whole within regions or the ring, so that a kernel may copy.
+	virtual int place_of(const void *ptr, place &out) const = 0; // for memory that is in no region
+	// No piece is pageable. ours: all places are entirely within regions or the ring, so that a kernel may copy.
 	virtual int submit(const piece *pieces, size_t count, bool ours) = 0;
-	virtual int submit_pageable(const piece &p) = 0; // large; the driver may wait in it
+	virtual int submit_pageable(const piece &p) = 0; // large; the driver may wait in the call
 	virtual int submit_fill(void *dest, int byte, size_t bytes) = 0;
 	virtual int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
 			       uint64_t *result); // result: pinned
-	virtual int launch_fold(const fold &f);   // checked; of a kind that can_fold()
-	// A kind without submit_amo(): atomics are by locks (device_locks.hpp), whose descriptor give() puts into the
-	// handle.
+	virtual int launch_fold(const fold &f);   // arguments are checked; only for a kind that can_fold()
+	// True for a kind without submit_amo(): its atomics use locks (device_locks.hpp), whose descriptor give() puts
+	// into the handle.
 	virtual bool has_locks() const { return false; }
 	virtual int lock_fd_of(const handle &) const { return -1; }
-	virtual int wait() = 0;          // for all that was submitted
-	virtual int ask(bool &idle) = 0; // whether wait() would wait
-	virtual void end_device() = 0;   // of close(); the queue is empty
-	// Notes which call of the driver failed, and its words for it.
+	virtual int wait() = 0;          // for everything submitted
+	virtual int ask(bool &idle) = 0; // idle: wait() would not wait
+	virtual void end_device() = 0;   // called by close(); the queue is empty
+	// Records which driver call failed, with the driver's text for it.
 	virtual int fail(const char *name, int code) const = 0;
 
 	template <class... Args, class... Given>
@@ -103,10 +103,10 @@ protected:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 
-	// Of open(), when the device is there.
+	// Called by open(), once the device is open.
 	int open_queue();
 
-	class visit { // enter() and leave()
+	class visit { // enter() and leave(), scoped
 	public:
 		explicit visit(const queued_kind &owner) : of_(owner), rc(owner.enter(before_)) {}
 		~visit()
@@ -131,7 +131,7 @@ private:
 		region r;
 		maker whom;
 	};
-	struct out { // what finish() copies out of the ring
+	struct out { // a copy that finish() makes out of the ring
 		void *dest;
 		const char *source;
 		size_t bytes;
@@ -159,14 +159,14 @@ private:
 
 	mutable std::mutex mutex_;
 	bool open_ = false;
-	int broken_ = 0; // of a wait that failed
+	int broken_ = 0; // error of a wait that failed
 	char broken_text_[120] = "";
 	std::vector<known> regions_;
-	std::vector<piece> ready_;    // of the copy() under way, or of copies that wait for others
-	bool ready_ours_ = true;      // all of them: see submit()
+	std::vector<piece> ready_;    // of the copy() in progress, or short pieces that are held back
+	bool ready_ours_ = true;      // true of all of them: see submit()
 	std::deque<out> outs_;        // in the order of submission
-	uint64_t outs_taken_ = 0;     // how many have left outs_
-	uint64_t outs_submitted_ = 0; // how many belong to copies that the driver has
+	uint64_t outs_taken_ = 0;     // number of entries that have left outs_
+	uint64_t outs_submitted_ = 0; // number of entries whose copies the driver has
 	char *ring_ = nullptr;
 	uint64_t ring_used_ = 0; // bytes ever handed out, and how many of them are free again
 	uint64_t ring_free_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// device_queue_memory.cpp: the memory that a queue may copy to and from: its own, a program's, and that of peers.
+// The memory that a queue may copy to and from: its own, a program's, and that of peers.
 #include "device_queue.hpp"
 
 #include "device_fd_server.hpp"
@@ -16,7 +16,7 @@
 
 namespace pgas::devices {
 
-// Zeros for new memory, and a place among the regions. Ends the memory when that fails.
+// Zeroes new memory and adds it to the regions. Frees the memory if that fails.
 int queued_kind::make(region r, maker whom, std::unique_lock<std::mutex> &lock, region &out)
 {
 	int rc = has_locks() ? make_locks(r) : 0;
@@ -123,7 +123,7 @@ int queued_kind::give(const region &r, handle &out)
 	return 0;
 }
 
-// A handle is what another process says; where the driver tells how much memory it is, it must be enough.
+// A handle comes from another process; where the driver reports the size of the memory, it must be large enough.
 int queued_kind::open_checked(const handle &source, region &out)
 {
 	if (source.pid == getpid())

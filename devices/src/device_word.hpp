@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Words of device memory that the CPU reaches: copies that do not tear them, and the atomics of kind::amo().
+// Words of device memory that the CPU can access: copies that do not tear them, and the atomics of kind::amo().
 #pragma once
 
 #include <devices/devices_kind.hpp>
@@ -11,7 +11,7 @@ namespace pgas::devices {
 
 inline void copy_now(void *dst, const void *src, size_t bytes)
 {
-	// a word is written as one: flags and words that somebody polls would be torn on no device
+	// write an aligned word as one: no device tears flags and words that are polled
 	if (bytes == 8 && !((reinterpret_cast<uintptr_t>(dst) | reinterpret_cast<uintptr_t>(src)) & 7))
 		__atomic_store_n(static_cast<uint64_t *>(dst),
 				 __atomic_load_n(static_cast<const uint64_t *>(src), __ATOMIC_RELAXED),

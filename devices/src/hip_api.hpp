@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of AMD's HIP runtime that we call, under names of our own, with the types and numbers of its binary
-// interface. They are the same in ROCm 5, 6 and 7; what is not the same (the numbers of memory types) is not used.
+// The functions of AMD's HIP runtime that we call, under our own names, with the types and numbers of its binary
+// interface. They are the same in ROCm 5, 6 and 7; what differs (the numbers of memory types) is not used.
 #pragma once
 
 #include "device_codes.hpp"
@@ -22,16 +22,16 @@ struct hip_attributes { // of a pointer
 	int type;
 	int device;
 	void *on_device;
-	void *on_host; // null: it is memory of a device
+	void *on_host; // null: device memory
 	int is_managed;
 	unsigned flags;
-	uint64_t room[4]; // for what later versions may add
+	uint64_t room[4]; // for additions of later versions
 };
 
 constexpr unsigned kHipStreamNonBlocking = 1;
 constexpr unsigned kHipIpcLazyPeerAccess = 1;
 constexpr unsigned kHipHostPortable = 1;
-constexpr int kHipCopyAnywhere = 4; // the runtime finds out what is where
+constexpr int kHipCopyAnywhere = 4; // the runtime determines the kind of memory on each side
 
 struct hip_api {
 	driver_call<unsigned> init{"hipInit"};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// CUDA devices by the driver, libcuda.so.1. Memory is cuMemAlloc's; handles are 64 bytes that any process of this host
-// may open, but not the one that made them.
+// CUDA devices through the driver, libcuda.so.1. Memory is from cuMemAlloc; a handle is 64 bytes that any process of
+// this host may open, except the one that made it.
 //
-// The context is the one that is current when open() is called, as the program or its CUDA runtime has chosen the
-// device then, and else the primary one of device local_rank % count, which the runtime will share. In a thread that
-// has no context ours stays current; in one that has another, that is put back by every call.
+// The context is the one that is current when open() is called, since the program or its CUDA runtime has chosen the
+// device then; otherwise it is the primary context of device local_rank % count, which the runtime will share. In a
+// thread without a context ours stays current; in a thread with another context, every call restores that one.
 #include "cuda_amo.hpp"
 #include "cuda_fold.hpp"
 #include "cuda_pieces.hpp"
@@ -20,13 +20,13 @@ namespace pgas::devices {
 namespace {
 
 constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
-// The first two are made at the first use, if nobody did so before; the third is there with the kernel's driver. Then
-// Tegra, and Windows.
+// The first two are created at the first use of the driver; the third exists when the kernel driver is loaded. The
+// others are for Tegra, and Windows.
 constexpr const char *kNodes[] = {"/dev/nvidiactl",   "/dev/nvidia0", "/proc/driver/nvidia/gpus/*",
 				  "/dev/nvhost-gpu*", "/dev/dxg",     nullptr};
 constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER", kNodes};
 
-constexpr uintptr_t kNoContext = 1; // was current; no context has this address
+constexpr uintptr_t kNoContext = 1; // no context was current; no real one has this address
 
 cuda_address address(const void *ptr)
 {
@@ -156,7 +156,7 @@ int cuda_kind::open_for(const void *memory, char *why, size_t room)
 	if (rc == 0)
 		rc = call(api_.get_pointer_attribute, static_cast<void *>(&device_), kCudaDeviceOrdinal,
 			  address(memory));
-	if (rc == 0 && !owner) { // memory of a pool has none
+	if (rc == 0 && !owner) { // memory of a pool has no context
 		rc = call(api_.retain_primary, &owner, device_);
 		retained_ = rc == 0;
 	}
@@ -242,7 +242,7 @@ int cuda_kind::get_memory(size_t bytes, region &out)
 
 int cuda_kind::give_memory(const region &r, handle &out)
 {
-	// the handle is that of the whole allocation, wherever in it the address is
+	// the handle is for the whole allocation, wherever in it the address is
 	uintptr_t start = r.addr;
 	size_t bytes = 0;
 	if (range_of(r.addr, start, bytes) == 0 && start != r.addr)
@@ -256,7 +256,7 @@ int cuda_kind::give_memory(const region &r, handle &out)
 	return rc;
 }
 
-// 0: the driver does not tell.
+// 0: the driver does not report it.
 uint64_t cuda_kind::number_of_device() const
 {
 	int domain = 0, bus = 0, device = 0;
@@ -294,7 +294,7 @@ int cuda_kind::range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const
 	return code;
 }
 
-// Memory of another device, over a link on which our kernels' atomics are none.
+// True for memory of another device, over a link on which our kernels' atomics are not atomic.
 bool cuda_kind::lacks_atomics(cuda_address opened)
 {
 	int owner = device_, native = 1;
@@ -321,7 +321,7 @@ int cuda_kind::place_of(const void *ptr, place &out) const
 {
 	unsigned type = 0;
 	const int code = api_.get_pointer_attribute(&type, kCudaMemoryType, address(ptr));
-	if (code == kCudaInvalidValue) // it knows nothing of this memory
+	if (code == kCudaInvalidValue) // the driver does not know this memory
 		out = place::pageable;
 	else if (code != 0)
 		return fail(api_.get_pointer_attribute.name, code);
@@ -400,8 +400,8 @@ int cuda_kind::submit(const piece *pieces, size_t count, bool ours)
 	if (count > 1 && batch_) {
 		if (submit_batch(pieces, count) == 0)
 			return 0;
-		// A driver may have the call and not the means, for these addresses or at all. Pieces depend on none
-		// of the same batch, so what of it has been done already may be done again.
+		// A driver may have the call but not support it, for these addresses or at all. Pieces do not depend on
+		// others of the same batch, so those already copied may be copied again.
 		batch_ = false;
 	}
 	int rc = 0;
@@ -424,7 +424,7 @@ int cuda_kind::submit_fill(void *dest, int byte, size_t bytes)
 
 // --- atomics ---------------------------------------------------------------------------------------------------------
 
-// The driver compiles the text, which takes milliseconds: not before its first use.
+// The driver compiles the text, which takes milliseconds, so it is loaded on first use.
 int cuda_kind::load(const char *text, cuda_module &module, const char *name, cuda_function &function) const
 {
 	cuda_module loaded = module;
@@ -479,10 +479,10 @@ int cuda_kind::find_kernels(const fold &f, const kernels *&out)
 	return rc;
 }
 
-// `count` threads' work, from byte `begin` of every row on.
+// Runs `count` threads' work items, from byte `begin` of every row on.
 int cuda_kind::launch_on(cuda_function kernel, const fold &f, size_t begin, size_t count)
 {
-	constexpr size_t kThreads = 256, kMostBlocks = 2048; // which fill any device; threads come again for more
+	constexpr size_t kThreads = 256, kMostBlocks = 2048; // enough to fill any device; threads loop for more
 	if (!count)
 		return 0;
 	cuda_fold_arguments a;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The CUDA kind, for the one of OpenMP as well, whose memory may be CUDA's: see kind_cuda.cpp.
+// The CUDA kind; declared here also for the OpenMP kind, whose memory may be CUDA's: see kind_cuda.cpp.
 #pragma once
 
 #include "cuda_api.hpp"
@@ -17,10 +17,10 @@ public:
 	int device_of(const void *ptr) const override;
 	bool can_fold(fold_op op, fold_type type) const override
 	{
-		return !is_float(type) || op <= fold_op::max; // no bits of floating point numbers
+		return !is_float(type) || op <= fold_op::max; // no bit operations on floating-point numbers
 	}
 	// Opens the device and the context of memory that another library has allocated. -ENXIO: the driver is not
-	// loaded, or knows nothing of this memory.
+	// loaded, or does not know this memory.
 	int open_for(const void *memory, char *why, size_t room);
 
 private:
@@ -55,7 +55,7 @@ private:
 	int submit_kernel(const piece *pieces, size_t count);
 	bool lacks_atomics(cuda_address opened);
 	int load(const char *text, cuda_module &module, const char *name, cuda_function &function) const;
-	struct kernels { // of one text: cuda_fold.hpp
+	struct kernels { // of one kernel text: cuda_fold.hpp
 		fold_form form;
 		fold_op op;
 		fold_type type;
@@ -75,8 +75,8 @@ private:
 	cuda_function amo_ = nullptr;
 	cuda_module pieces_module_ = nullptr;
 	cuda_function pieces_kernel_ = nullptr;
-	bool kernel_ = true;                        // not tried yet, or it works
-	bool batch_ = true;                         // not tried yet, or it works
+	bool kernel_ = true;                        // works, or not tried yet
+	bool batch_ = true;                         // works, or not tried yet
 	std::vector<cuda_address> dests_, sources_; // of a batch
 	std::vector<size_t> sizes_;
 	std::vector<region> without_atomics_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The emulated device: what programs and tests can rely on where there is no accelerator. It is as unkind as one. Its
-// memory has addresses at which the CPU faults; only the "driver" here, which has a second mapping, can copy. Copies
-// are taken down and happen at finish(), the latest moment at which a real device may do them, so that whoever forgets
-// to finish finds old bytes. All processes of a host share it; PGAS_EMULATED_DEVICE=apart gives each one of its own,
-// and =mapped makes it a device whose memory the CPU can reach too.
+// The emulated device: programs and tests can rely on it where there is no accelerator. It is as strict as one. The CPU
+// faults on the addresses of its memory; only the "driver" here, which has a second mapping, can copy. Copies are
+// recorded and run at finish(), the latest moment at which a real device may run them, so that a program that omits
+// finish() sees old bytes. All processes of a host share the device; PGAS_EMULATED_DEVICE=apart gives each process a
+// device of its own, and =mapped makes it a device whose memory the CPU can reach too.
 //
-// A region is a memfd; own[0] is the descriptor, own[1] the address of the driver's mapping.
+// A region is a memfd; own[0] is its descriptor, own[1] the address of the driver's mapping.
 #include "device_fd_server.hpp"
 #include "device_error.hpp"
 #include "device_kinds.hpp"
@@ -70,7 +70,7 @@ private:
 	std::vector<region> regions_;
 	std::vector<piece> queue_;
 	bool mapped_ = false, apart_ = false;
-	bool asked_ = false; // idle(), since the last copy was done
+	bool asked_ = false; // by idle(), since the last copy was done
 };
 
 int emulated_kind::map(int fd, size_t bytes, region &out)
@@ -137,7 +137,7 @@ int emulated_kind::take(const handle &source, region &out)
 	const int fd = fd_of_peer(source.pid, source.fd, source.door);
 	if (fd < 0)
 		return fd;
-	// a handle is what another process says: a mapping beyond the end of the file would fault on first use
+	// a handle comes from another process: a mapping beyond the end of the file would fault on first use
 	const off_t end = lseek(fd, 0, SEEK_END);
 	if (end < 0 || static_cast<uint64_t>(end) < source.bytes || !source.bytes) {
 		::close(fd);
@@ -149,7 +149,8 @@ int emulated_kind::take(const handle &source, region &out)
 	return rc;
 }
 
-// The driver's address of memory of this kind, or the memory itself; null: it reaches beyond the end of its region.
+// The driver's address of memory of this kind, or any other memory itself; null if it reaches beyond the end of its
+// region.
 char *emulated_kind::reach(const void *ptr, size_t bytes) const
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);
@@ -193,7 +194,7 @@ int emulated_kind::finish()
 	return finish_locked();
 }
 
-// The second question after a copy finds it done.
+// Copies are done at the second call after they were submitted.
 int emulated_kind::idle()
 {
 	const std::lock_guard<std::mutex> lock(mutex_);

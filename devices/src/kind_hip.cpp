@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// AMD's devices by the HIP runtime, libamdhip64. It differs from CUDA's driver in what follows.
+// AMD's devices through the HIP runtime, libamdhip64. It differs from CUDA's driver as follows.
 //
 // The device is the one that the program has made current, unless that is device 0, which is current in every program:
-// then it is device local_rank % count. Each call makes it current and puts back what was.
+// then it is device local_rank % count. Each call makes it current and restores the previous one.
 //
-// Atomics are by locks: a kernel would have to be there as machine code of every generation of devices, since the
-// runtime compiles no text by itself.
+// Atomics use locks: a kernel would have to be supplied as machine code for every generation of devices, since the
+// runtime itself compiles no text.
 #include "device_kinds.hpp"
 #include "device_locks.hpp"
 #include "device_queue.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char *kFiles[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
 				  nullptr};
-constexpr const char *kNodes[] = {"/dev/kfd", "/dev/dxg", nullptr}; // the second: under Windows
+constexpr const char *kNodes[] = {"/dev/kfd", "/dev/dxg", nullptr}; // the second: on Windows
 constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER", kNodes};
 
 class hip_kind final : public queued_kind {
@@ -124,7 +124,7 @@ int hip_kind::open_stream(char *why, size_t room)
 	return rc;
 }
 
-// which: a place among the PEs of this host, or a device_choice.
+// which: the rank among the PEs of this host, or a device_choice.
 template <class Which>
 int hip_kind::open_found(const Which &which, char *why, size_t room)
 {
@@ -197,7 +197,7 @@ int hip_kind::give_memory(const region &r, handle &out)
 	return 0;
 }
 
-// 0: the runtime does not tell.
+// 0: the runtime does not report it.
 uint64_t hip_kind::number_of_device() const
 {
 	char id[64] = "";
@@ -245,7 +245,7 @@ int hip_kind::place_of(const void *ptr, place &out) const
 	const int code = api_.get_attributes(&found, ptr);
 	if (code != 0 && code != kCudaInvalidValue)
 		return fail(api_.get_attributes.name, code);
-	if (code != 0 || !found.on_device) // it knows nothing of this memory
+	if (code != 0 || !found.on_device) // the runtime does not know this memory
 		out = place::pageable;
 	else
 		out = found.on_host ? place::pinned : place::device;

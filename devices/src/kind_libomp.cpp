@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory of the default device of OpenMP's target runtime, so that the program's target regions can use it as it is.
-// The runtime is the program's: its functions are looked up among what is loaded, nothing is linked.
+// Memory of the default device of OpenMP's target runtime, so that the program's target regions can use it directly.
+// The runtime is the program's: its functions are looked up in the loaded libraries; nothing is linked.
 //
-// What omp_target_alloc() gives decides the rest, once, in open():
+// What omp_target_alloc() returns decides the rest, once, in open():
 //   memory of a CUDA device   the CUDA driver shares and copies it, on the runtime's own context
-//   memory of the CPU         (the runtime has no accelerator, or plays one on the CPU, as clang's host plugins do)
+//   memory of the CPU         (the runtime has no accelerator, or emulates one on the CPU, like clang's host plugins)
 //                             whole pages inside the block are replaced by those of a file in memory, which other
-//                             processes can map. Before the block goes back, it gets pages of its own again.
-// Of a region own[0] is the block, own[1] the descriptor of the file.
+//                             processes can map. Before the block is freed, it gets pages of its own again.
+// In a region own[0] is the block, own[1] the descriptor of the file.
 #include "device_fd_server.hpp"
 #include "device_error.hpp"
 #include "device_kinds.hpp"
@@ -44,13 +44,13 @@ bool look_up(const char *name, Function *&dst)
 	return dst != nullptr;
 }
 
-// Is it plain memory of this process that nobody shares: private, readable, writable and no file's or device's?
+// Is it plain memory of this process: private, readable, writable, and not mapped from a file or device?
 bool is_plain_memory(uintptr_t addr, size_t bytes)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	if (!maps)
 		return false;
-	uintptr_t seen = addr; // all below is plain
+	uintptr_t seen = addr; // everything below is plain
 	char line[512];
 	while (seen < addr + bytes && fgets(line, sizeof line, maps)) {
 		uintptr_t first = 0, end = 0;
@@ -116,7 +116,7 @@ private:
 	omp_api api_;
 	int device_ = 0;
 	memory where_ = memory::unknown;
-	cuda_kind cuda_; // not the one that programs can ask for: the context is the runtime's
+	cuda_kind cuda_; // not the object that programs can get: the context is the runtime's
 	mutable std::mutex mutex_;
 	std::vector<known> regions_;
 };
@@ -139,7 +139,7 @@ int libomp_kind::open(int, char *why, size_t room)
 		rc = cuda_.open_for(probe, why, room);
 		if (rc == 0) {
 			where_ = memory::cuda;
-		} else if (rc == -ENXIO) { // not CUDA's
+		} else if (rc == -ENXIO) { // not CUDA memory
 			const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(probe), page_bytes());
 			rc = is_plain_memory(addr, page_bytes())
 				     ? 0
@@ -230,7 +230,7 @@ int libomp_kind::allocate(size_t bytes, size_t page, region &out)
 	return 0;
 }
 
-// Gives it back, wherever it is from.
+// Releases it, whichever way it was made.
 void libomp_kind::end(const region &r, bool opened)
 {
 	region copy = r;
@@ -239,7 +239,7 @@ void libomp_kind::end(const region &r, bool opened)
 	} else if (opened) {
 		munmap(reinterpret_cast<void *>(r.addr), r.bytes);
 	} else {
-		// the runtime's allocator must find memory that it may write to, and that nobody else sees
+		// the runtime's allocator must find memory that it may write to, and that no other process can access
 		mmap(reinterpret_cast<void *>(r.addr), r.bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		door_withdraw(static_cast<int>(r.own[1]));
@@ -249,7 +249,7 @@ void libomp_kind::end(const region &r, bool opened)
 		api_.target_free(reinterpret_cast<void *>(r.own[0]), device_);
 }
 
-// Of release() and drop(); a region that close() has ended already is none.
+// For release() and drop(); does nothing for a region that close() has already ended.
 void libomp_kind::end_known(region &r)
 {
 	known found;
@@ -317,7 +317,7 @@ int libomp_kind::take(const handle &source, region &out)
 	return 0;
 }
 
-// Do these bytes lie in one region?
+// Are these bytes entirely within one region?
 bool libomp_kind::has(const void *ptr, size_t bytes) const
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Intel's devices by Level Zero, libze_loader. The device is device local_rank % count of the first driver that has
-// some. Copies go into one immediate command list, whose commands may overtake each other: each submission ends with a
-// barrier, so that later ones come behind it.
+// Intel's devices through Level Zero, libze_loader. The device is device local_rank % count of the first driver that
+// has any. Copies go into one immediate command list, whose commands may overtake each other: each submission ends with
+// a barrier, so that later ones run after it.
 //
-// What processes exchange is a descriptor, which take() gets from the owner. Newer drivers have calls that make it of
-// an IPC handle and the other way round; in the others' handles it is the first four bytes. The owner keeps the handle
-// as long as the region.
+// Processes exchange a descriptor, which take() gets from the owner. Newer drivers have calls that convert between it
+// and an IPC handle; with other drivers it is the first four bytes of the handle. The owner keeps the handle as long as
+// the region.
 //
-// Atomics are by locks: a kernel would have to be there as SPIR-V.
+// Atomics use locks: a kernel would have to be supplied as SPIR-V.
 #include "device_fd_server.hpp"
 #include "device_kinds.hpp"
 #include "device_locks.hpp"
@@ -25,7 +25,7 @@ namespace pgas::devices {
 namespace {
 
 constexpr const char *kFiles[] = {"libze_loader.so.1", "libze_loader.so", nullptr};
-constexpr const char *kNodes[] = {"/dev/dri/renderD*", "/dev/dxg", nullptr}; // the second: under Windows
+constexpr const char *kNodes[] = {"/dev/dri/renderD*", "/dev/dxg", nullptr}; // the second: on Windows
 constexpr driver_library kDriver = {"the Level Zero loader", kFiles, "PGAS_ZE_DRIVER", kNodes};
 
 const struct {
@@ -89,7 +89,7 @@ private:
 	int fd_of(const ze_ipc_handle &ipc, int &out) const;
 	int handle_of(int fd, const handle &source, ze_ipc_handle &out) const;
 
-	struct given { // by us, and good until the region ends
+	struct given { // handles given to peers, valid until the region ends
 		uintptr_t addr;
 		ze_ipc_handle ipc;
 		int fd;
@@ -118,7 +118,7 @@ int ze_kind::fail(const char *name, int code) const
 
 // --- the device ------------------------------------------------------------------------------------------------------
 
-// Those of the first driver that has some.
+// Lists the devices of the first driver that has any.
 int ze_kind::list_devices(std::vector<ze_device> &out)
 {
 	uint32_t count = 0;
@@ -159,7 +159,7 @@ int ze_kind::find_device(const device_choice &which)
 	if (rc != 0)
 		return rc;
 	ordinal_ = which.ordinal;
-	if (which.device) { // of whichever driver
+	if (which.device) { // of any driver
 		device_ = static_cast<ze_device>(which.device);
 		context_ = static_cast<ze_context>(which.context);
 		return 0;
@@ -175,7 +175,7 @@ int ze_kind::find_device(const device_choice &which)
 	return 0;
 }
 
-// which: a place among the PEs of this host, or a device_choice.
+// which: the rank among the PEs of this host, or a device_choice.
 template <class Which>
 int ze_kind::open_found(const Which &which, char *why, size_t room)
 {
@@ -271,12 +271,12 @@ int ze_kind::give_memory(const region &r, handle &out)
 	}
 	out.fd = it->fd;
 	memcpy(out.blob, it->ipc.bytes, sizeof out.blob);
-	const int32_t locks = lock_fd(r); // in the place that is the descriptor's, or nobody's
+	const int32_t locks = lock_fd(r); // overwrites the descriptor's bytes, which peers do not use
 	memcpy(out.blob, &locks, sizeof locks);
 	return 0;
 }
 
-// 0: the driver does not tell.
+// 0: the driver does not report it.
 uint64_t ze_kind::number_of_device() const
 {
 	ze_bus_properties found;
@@ -291,7 +291,7 @@ void ze_kind::put_back(const ze_ipc_handle &ipc)
 		api_.ipc_put(context_, ipc);
 }
 
-// The descriptor in a handle of our own.
+// Gets the descriptor of one of our own handles.
 int ze_kind::fd_of(const ze_ipc_handle &ipc, int &out) const
 {
 	uint64_t fd = 0;
@@ -303,7 +303,7 @@ int ze_kind::fd_of(const ze_ipc_handle &ipc, int &out) const
 	return code == 0 || code == kZeUnsupportedFeature ? 0 : fail(api_.ipc_to_fd.name, code);
 }
 
-// The owner's handle with our descriptor in it.
+// The owner's handle, with our descriptor in it.
 int ze_kind::handle_of(int fd, const handle &source, ze_ipc_handle &out) const
 {
 	const int code = api_.ipc_of_fd.address ? api_.ipc_of_fd(context_, static_cast<uint64_t>(fd), &out)
@@ -416,7 +416,7 @@ int ze_kind::ask(bool &idle)
 
 int ze_kind::submit_fill(void *dest, int byte, size_t bytes)
 {
-	static unsigned char patterns[256]; // a driver may read it when the command runs
+	static unsigned char patterns[256]; // static, since a driver may read it when the command runs
 	unsigned char *pattern = &patterns[static_cast<unsigned char>(byte)];
 	*pattern = static_cast<unsigned char>(byte);
 	const int rc = call(api_.fill, list_, dest, static_cast<const void *>(pattern), size_t{1}, bytes, kNoEvent, 0U,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of Level Zero's loader that we call, under names of our own, with the types and numbers of its binary
+// The functions of Level Zero's loader that we call, under our own names, with the types and numbers of its binary
 // interface. The loader must be of version 1.6 of the specification or later, which has a wait for command lists.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ze_context_wish {
 struct ze_list_wish {
 	uint32_t structure = 0xe;
 	void *next = nullptr;
-	uint32_t group = 0; // of engines: the first computes and copies
+	uint32_t group = 0; // of engines: the first group computes and copies
 	uint32_t engine = 0;
 	uint32_t flags = 0;
 	uint32_t mode = 2; // calls return before the work is done
@@ -112,7 +112,7 @@ struct ze_api {
 	driver_call<ze_context, const void *, ze_ipc_handle *> ipc_get{"zeMemGetIpcHandle"};
 	driver_call<ze_context, ze_device, ze_ipc_handle, uint32_t, void **> ipc_open{"zeMemOpenIpcHandle"};
 	driver_call<ze_context, const void *> ipc_close{"zeMemCloseIpcHandle"};
-	// what a handle's descriptor is, where handles are more than that
+	// converts between handles and descriptors, where a handle is more than a descriptor
 	driver_call<ze_context, ze_ipc_handle, uint64_t *> ipc_to_fd{"zeMemGetFileDescriptorFromIpcHandleExp", true};
 	driver_call<ze_context, uint64_t, ze_ipc_handle *> ipc_of_fd{"zeMemGetIpcHandleFromFileDescriptorExp", true};
 	driver_call<ze_context, ze_ipc_handle> ipc_put{"zeMemPutIpcHandle", true};

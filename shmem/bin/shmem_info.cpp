@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shmem_info.cpp: the program shmem-info.  Tells what this OpenSHMEM offers and what the environment sets; starts no
-// PE and needs no launcher.  Exit code 1 when a variable of the environment has a value that programs would refuse.
+// shmem_info.cpp: the program shmem-info. Prints what this OpenSHMEM offers and what the environment sets; starts no PE
+// and needs no launcher. Exit code 1 when a variable of the environment has a value that programs would refuse.
 #include "config.h"
 
 #include <shmem.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Facts as pairs, so that both outputs say the same.
+// Facts as pairs, so that both output formats have the same content.
 struct fact {
 	const char *key, *text;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Each item is one function that looks at one thing of the host. It says what it found; when that will hurt, also what
-// it does to jobs and what helps.
+// Each item is one function that checks one property of the host. It prints what it found; if that is a problem, also
+// the effect on jobs and the remedy.
 #include "shmem_info_check.hpp"
 
 #include <dirent.h>
@@ -67,7 +67,7 @@ void checker::hurts(const char *item, const char *remedy, const char *format, ..
 	printf("\n       %-14s %s\n", "  remedy:", remedy);
 }
 
-// The first line of a file, without its end; empty when there is none.
+// The first line of a file, without its newline; empty if there is none.
 std::string checker::read(const char *path) const
 {
 	char line[256] = "";
@@ -182,7 +182,7 @@ void checker::files()
 		      "ulimit -Hn is %llu, oshrun wants %llu for %d PEs",
 		      static_cast<unsigned long long>(limit.rlim_max), static_cast<unsigned long long>(wanted),
 		      wish_.pes);
-	else if (limit.rlim_cur < static_cast<rlim_t>(wish_.pes) + 64) // a PE has one for each that it reaches
+	else if (limit.rlim_cur < static_cast<rlim_t>(wish_.pes) + 64) // a PE has one for each PE that it reaches
 		hurts("open files", "ulimit -n $(ulimit -Hn)", "ulimit -n is %llu, a PE wants one for each of %d PEs",
 		      static_cast<unsigned long long>(limit.rlim_cur), wish_.pes);
 	else
@@ -203,7 +203,7 @@ void checker::processes()
 		ok("processes", "ulimit -u is enough");
 }
 
-// A PE maps its own heap, with 4 GiB for the library in front, and that of each PE of its host.
+// A PE maps its own heap, preceded by 4 GiB for the library, and that of each PE of its host.
 void checker::address_space()
 {
 	struct rlimit limit {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // shmem_tune.cpp: the program shmem-tune. Measures collectives on device memory of this machine, staged through host
-// memory and not, and writes from which length on the second is faster (SHMEM_TUNE_FILE). For each number of PEs it
-// starts itself twice under oshrun, as the job that measures, with a file that says always and one that says never.
+// memory and direct, and writes up to which length staging is not slower (SHMEM_TUNE_FILE). For each number of PEs it
+// starts itself twice under oshrun as the measuring job, with a file that always stages and one that never does.
 #include "config.h"
 
 #include <shmem.h>
@@ -59,7 +59,7 @@ struct buffers {
 	double *mine, *slowest; // symmetric
 };
 
-// `bytes` are those of the longer one of a PE's arrays, as in the file.
+// `bytes` is the longer of a PE's two arrays, as in the file.
 void once(tuned what, const buffers &b, size_t bytes)
 {
 	const size_t part = std::max<size_t>(1, bytes / static_cast<size_t>(shmem_n_pes()));
@@ -105,12 +105,12 @@ void once(tuned what, const buffers &b, size_t bytes)
 	}
 }
 
-// The best of some samples of the slowest PE, in microseconds.
+// The best of several samples of the slowest PE, in microseconds.
 double measure(tuned what, const buffers &b, size_t bytes)
 {
 	double best = 1e30;
 	int count = 1;
-	for (int s = -1; s < kSamples; s++) { // the first one opens what has to be opened, and says how many fit
+	for (int s = -1; s < kSamples; s++) { // the first one opens everything needed, and determines the count
 		shmem_barrier_all();
 		const double begin = now_us();
 		for (int i = 0; i < count; i++) {
@@ -171,7 +171,7 @@ std::string beside_us(const char *name)
 	return access(there.c_str(), X_OK) == 0 ? there : name;
 }
 
-// Runs the job and takes its lines down.
+// Runs the job and records the lines that it prints.
 figures run(const options &o, int pes, bool staged)
 {
 	char file[] = "/tmp/shmem-tune-XXXXXX";
@@ -218,7 +218,7 @@ figures run(const options &o, int pes, bool staged)
 	return all;
 }
 
-// The longest of the sizes from the shortest on at which staging is never slower; 0: it is at the shortest.
+// The largest size such that staging is never slower at any size up to it; 0: it is slower at the smallest size.
 size_t threshold(const figures &staged, const figures &direct, int what)
 {
 	size_t up_to = 0;

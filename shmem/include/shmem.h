@@ -2,10 +2,10 @@
 /*
  * shmem.h: OpenSHMEM 1.6 for C99, C11 and later, C++11 and later.
  *
- * Owns the constants, types and handles.  Prototypes come from shmem_proto.h, type-generic names from shmem_c11.h (C11
- * _Generic) or shmem_cxx.h (C++ overloads).  C99 sees the typed names only.
+ * Owns the constants, types and handles. Prototypes come from shmem_proto.h, type-generic names from shmem_c11.h (C11
+ * _Generic) or shmem_cxx.h (C++ overloads). C99 gets only the typed names.
  *
- * Macros that change what is seen:
+ * Macros that select what is declared:
  *   SHMEM_INLINE           hot calls are compiled into the application (shmem_inline.h); oshcc --inline
  *   SHMEM_IMPL_BUILD       set by the library's own sources: prototypes are noexcept, no type-generic names
  */
@@ -52,8 +52,8 @@
 #define SHMEM_CMP_LE 5
 
 /*
- * Work arrays of the active-set collectives, in longs.  128 longs are 16 cache lines: enough for one line per round of
- * a dissemination over 65,536 PEs.  Part of the ABI: programs allocate these arrays.
+ * Work arrays of the active-set collectives, in longs. 128 longs are 16 cache lines: enough for one line per round of a
+ * dissemination over 65,536 PEs. Part of the ABI: programs allocate these arrays.
  */
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 128
@@ -85,10 +85,10 @@
 
 /* --- handles ------------------------------------------------------------------------------------------------------ */
 /*
- * A handle is a distance in bytes from a base inside the library, carried in a pointer type of its own so that the
- * compiler keeps contexts and teams apart.  The library finds the object with one addition, `base + handle`, and no
- * test; predefined handles are plain numbers, so they are constants in every initializer, need no relocation, and no
- * object of the library can be copied into the executable by the linker.  Applications never dereference a handle.
+ * A handle is an offset in bytes from a base inside the library, stored in a pointer type of its own so that the
+ * compiler keeps contexts and teams apart. The library finds the object with one addition, `base + handle`, and no
+ * test; predefined handles are plain numbers, so they are constants in every initializer, need no relocation, and the
+ * linker cannot copy any object of the library into the executable for them. Applications never dereference a handle.
  *   base_ctx  + SHMEM_IMPL_CTX_DEFAULT  == the default context
  *   base_team + SHMEM_IMPL_TEAM_WORLD   == the world team; the shared team follows SHMEM_IMPL_TEAM_STRIDE bytes later
  * Zero is the invalid handle of both kinds.
@@ -148,8 +148,8 @@ extern "C" {
 #endif
 
 /*
- * The inlined face.  It may define typed names as `extern inline` with gnu_inline, or redirect them with object-like
- * macros; both are picked up by the type-generic names below, which only ever name shmem_<TYPENAME>_<call>.
+ * The inlined face. It may define typed names as `extern inline` with gnu_inline, or redirect them with object-like
+ * macros; the type-generic names below pick up both, since they only ever name shmem_<TYPENAME>_<call>.
  */
 #if defined(SHMEM_INLINE) && !defined(SHMEM_IMPL_BUILD)
 #include "shmem_inline.h"

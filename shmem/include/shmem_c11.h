@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_c11.h: the type-generic names of OpenSHMEM 1.6 by C11 _Generic.  Read by shmem.h only.
+ * shmem_c11.h: the type-generic names of OpenSHMEM 1.6 by C11 _Generic. Included only by shmem.h.
  *
- * The type is that of the first data pointer.  Calls with an optional context are told apart by the number of
- * arguments, so that one selection is enough and no other argument is looked at.  A pointer of a type outside the list
- * is a compile error at the call.
+ * The type is that of the first data pointer. Calls with an optional context are distinguished by the number of
+ * arguments, so that one selection is enough and no other argument is examined. A pointer of a type outside the list is
+ * a compile error at the call.
  *
  * Call names are passed on with their underscore (_put, _g) and helpers by their full names, so that an application's
  * own short macros (g, p, CTX) do no harm.
@@ -12,13 +12,13 @@
 #ifndef SHMEM_C11_H
 #define SHMEM_C11_H
 
-/* one association; SELC for calls whose data pointer is const in the prototype; the ones with X call the ctx form */
+/* one association; SELC for calls whose data pointer is const in the prototype; those with X call the ctx form */
 #define SHMEM_IMPL_SEL(N, T, CALL) , T * : shmem_##N##CALL
 #define SHMEM_IMPL_SELX(N, T, CALL) , T * : shmem_ctx_##N##CALL
 #define SHMEM_IMPL_SELC(N, T, CALL) , T * : shmem_##N##CALL, const T * : shmem_##N##CALL
 #define SHMEM_IMPL_SELCX(N, T, CALL) , T * : shmem_ctx_##N##CALL, const T * : shmem_ctx_##N##CALL
 
-/* selection by the first argument, and by the second behind a context or team */
+/* selection by the first argument, or by the second one after a context or team */
 #define SHMEM_IMPL_PLAIN(LIST, CALL, a, ...) _Generic((a)LIST(SHMEM_IMPL_SEL, CALL))(a, __VA_ARGS__)
 #define SHMEM_IMPL_PLAINC(LIST, CALL, a, ...) _Generic((a)LIST(SHMEM_IMPL_SELC, CALL))(a, __VA_ARGS__)
 #define SHMEM_IMPL_CTX(LIST, CALL, ctx, a, ...) _Generic((a)LIST(SHMEM_IMPL_SELX, CALL))(ctx, a, __VA_ARGS__)
@@ -36,7 +36,7 @@
 #define SHMEM_IMPL_WAY7(P, X, ...) SHMEM_IMPL_11TH(__VA_ARGS__, P, P, X, P, P, P, P, P, P, P, 0)
 #define SHMEM_IMPL_GO(WAY, LIST, CALL, ...) WAY(LIST, CALL, __VA_ARGS__)
 
-/* a call of n arguments, or n + 1 with a context in front */
+/* a call of n arguments, or n + 1 with a leading context */
 #define SHMEM_IMPL_OPT(n, LIST, CALL, ...)                                                                             \
 	SHMEM_IMPL_GO(SHMEM_IMPL_WAY##n(SHMEM_IMPL_PLAIN, SHMEM_IMPL_CTX, __VA_ARGS__), SHMEM_##LIST##_DISTINCT, CALL, \
 		      __VA_ARGS__)

@@ -2,17 +2,17 @@
 /*
  * shmem_calls.h: the typed calls of OpenSHMEM 1.6, one line per call.
  *
- * A family is a list of calls that take the same types.  SHMEM_EACH_<family>(F) yields
+ * A family is a list of calls that take the same types. SHMEM_EACH_<family>(F) yields
  *     F(RETURN, TYPENAME, TYPE, CALL, (parameters), (arguments))
  * for each call and each type, e.g. F(void, int, int, p, (int *dest, int value, int pe), (dest, value, pe)).
- * Prototypes, C++ overloads and the library's C names are made from these lines; with the DISTINCT lists of
- * shmem_types.h they name each type once.  Families marked [ctx] exist a second time with a context in front.
+ * Prototypes, C++ overloads and the library's C names are generated from these lines; with the DISTINCT lists of
+ * shmem_types.h they name each type once. Families marked [ctx] also exist with a leading context.
  *
- * Atomics have three columns more, from which their bodies are made, in the library (shmem_amo.cpp) and in programs
- * (shmem_inline.h): SHMEM_EACH_AMO_WHOLE(F) yields
+ * Atomics have three more columns, from which their bodies are generated, in the library (shmem_amo.cpp) and in
+ * programs (shmem_inline.h): SHMEM_EACH_AMO_WHOLE(F) yields
  *     F(RETURN, TYPENAME, TYPE, CALL, (parameters), (arguments), OBJECT, OPERATION, RESULT)
- * OBJECT is the parameter that points to the peer's variable.  OPERATION: load, store, swap, cswap (compare with cond),
- * inc, add, band, bor, bxor.  RESULT: where the old value goes: returned, fetched (into *fetch), none.
+ * OBJECT is the parameter that points to the peer's variable. OPERATION: load, store, swap, cswap (compare with cond),
+ * inc, add, band, bor, bxor. RESULT: where the old value goes: returned, fetched (into *fetch), none.
  *
  * This file owns the shapes of the typed calls; the types are in shmem_types.h, untyped calls in shmem_proto.h.
  */
@@ -129,7 +129,7 @@
 	F(X, T, N, T, fadd, (T *dest, T value, int pe), (dest, value, pe), dest, add, returned) \
 	F(X, void, N, T, add, (T *dest, T value, int pe), (dest, value, pe), dest, add, none)
 
-/* One row of these, whole or as the other families have it; X: the macro that gets it. */
+/* One of these rows, with all columns or with those of the other families; X: the macro that receives it. */
 #define SHMEM_IMPL_ROW(X, R, N, T, CALL, P, A, ON, OP, RESULT) X(R, N, T, CALL, P, A)
 #define SHMEM_IMPL_WHOLE_ROW(X, R, N, T, CALL, P, A, ON, OP, RESULT) X(R, N, T, CALL, P, A, ON, OP, RESULT)
 #define SHMEM_AMO_EXT_CALLS(N, T, F) SHMEM_AMO_EXT_ROWS(N, T, SHMEM_IMPL_ROW, F)
@@ -194,7 +194,7 @@
 	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems)) \
 	F(int, N, T, fcollect, \
 	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems))
-/* beside the standard (shmemx.h): the names begin with shmemx_ */
+/* beyond the standard (shmemx.h): the names begin with shmemx_ */
 #define SHMEMX_COLL_CALLS(N, T, F) \
 	F(int, N, T, alltoallv, \
 	  (shmem_team_t team, T *dest, const size_t *dest_counts, const size_t *dest_displs, const T *source, \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_cxx.h: the type-generic names of OpenSHMEM 1.6 as C++ overloads.  Read by shmem.h only.
+ * shmem_cxx.h: the type-generic names of OpenSHMEM 1.6 as C++ overloads. Included only by shmem.h.
  *
- * Same names, types and context forms as the C11 generics; each overload is one call of the typed C name.  The complex
- * calls also take std::complex without this file having to include <complex>.
+ * Names, types and context forms are those of the C11 generics; each overload is one call of the typed C name. The
+ * complex calls also accept std::complex although this file does not include <complex>.
  */
 #ifndef SHMEM_CXX_H
 #define SHMEM_CXX_H
@@ -52,9 +52,9 @@ inline void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signa
 }
 
 /*
- * std::complex<double> and std::complex<float> have the layout of double _Complex and float _Complex.  Z stands for
- * std::complex; the assertion refuses other templates.  E is the element; both the generic name and the typed names
- * (shmem_complexd_sum_reduce ...) take it.
+ * std::complex<double> and std::complex<float> have the layout of double _Complex and float _Complex. Z stands for
+ * std::complex; the assertion rejects other templates. E is the element; both the generic name and the typed names
+ * (shmem_complexd_sum_reduce ...) accept it.
  */
 #define SHMEM_IMPL_STD_AS(NAME, CALL, E, C)                                                                            \
 	template <template <class> class Z>                                                                            \

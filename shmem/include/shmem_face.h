@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_face.h: the one object that inlined calls (shmem_inline.h) read and the library writes, at init and finalize.
+ * shmem_face.h: the one object that inlined calls (shmem_inline.h) read and that the library writes, at init and
+ * finalize.
  *
- *   window[pe] + a symmetric address of ours = that PE's copy of the object, mapped here; 0: call the library
- *   *pending: operations of the default context that are still under way
+ *   window[pe] + the address of a local symmetric object = that PE's copy of it, mapped here; 0: call the library
+ *   *pending: operations of the default context that are still in flight
  *
- * The name ends with the version of the layout: a program and a library that disagree do not link.  The linker may copy
- * the object into the program, so its size never changes and the library reaches it through its symbol only.
+ * The name ends with the version of the layout: a program and a library with different versions do not link. The linker
+ * may copy the object into the program, so its size never changes and the library accesses it only through its symbol.
  */
 #ifndef SHMEM_FACE_H
 #define SHMEM_FACE_H

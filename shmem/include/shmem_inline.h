@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_inline.h: the inlined face of OpenSHMEM.  Read by shmem.h when SHMEM_INLINE is set (oshcc --inline).
+ * shmem_inline.h: the inlined face of OpenSHMEM. Included by shmem.h when SHMEM_INLINE is set (oshcc --inline).
  *
  * p, g, put and get of constant size, atomics, fence and quiet of the default context are compiled into the program: a
- * load of the peer's window, one test, and the access.  What the window does not reach (first access to a PE, threads
- * that share the context, a wrong PE, before init, after finalize) leaves by one call of the library's own function,
- * which does the work or says what is wrong. Results are those of the calls. Like the calls, the inlined puts move no
- * counter: a store to mapped memory is complete for quiet as soon as it is ordered.
+ * load of the peer's window, one test, and the access. In all other cases (first access to a PE, threads that share the
+ * context, a wrong PE, before init, after finalize) they make one call of the library's own function, which does the
+ * work or reports the error. Results are those of the calls. Like the calls, the inlined puts increment no counter: a
+ * store to mapped memory is complete for quiet as soon as it is ordered.
  *
- * Profiling tools that take over shmem_* names do not see inlined calls.
+ * Profiling tools that interpose shmem_* names do not see inlined calls.
  */
 #ifndef SHMEM_INLINE_H
 #define SHMEM_INLINE_H
 
-/* Pedantic compilers warn of gnu_inline functions that use static ones (pgas_copy.h); here that is what is wanted. */
+/* With -Wpedantic, compilers warn of gnu_inline functions that use static ones (pgas_copy.h); here that is intended. */
 #pragma GCC system_header
 
 #include "pshmem.h"
@@ -24,7 +24,9 @@
 extern "C" {
 #endif
 
-/* gnu_inline: the definition is for inlining only; the address of a call, and every other use, is the library's. */
+/*
+ * gnu_inline: the definition is for inlining only; the address of a call, and every other use, refer to the library's.
+ */
 #define SHMEM_IMPL_HOT extern inline __attribute__((gnu_inline, always_inline))
 
 PGAS_HOT uint64_t shmem_impl_window(int pe)
@@ -100,8 +102,8 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
 
 /* --- atomics: one instruction of the machine, acquire-release as in pgas_hot.h ------------------------------------ */
 /*
- * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The columns OBJECT, OPERATION and
- * RESULT of shmem_calls.h choose what is done with it.
+ * at_ is the peer's copy; a misaligned one goes to the library, which reports it. The columns OBJECT, OPERATION and
+ * RESULT of shmem_calls.h select the operation.
  */
 #define SHMEM_IMPL_TYPED_AMO(R, N, T, CALL, P, A, ON, OP, RESULT)                                                      \
 	SHMEM_IMPL_HOT R shmem_##N##_##CALL P                                                                          \

@@ -2,8 +2,8 @@
 /*
  * shmem_proto.h: the prototypes of all 1,788 C names.
  *
- * Read once by shmem.h with SHMEM_FN(name) = name, and once more by pshmem.h with SHMEM_FN(name) = p<name>: this is why
- * it has no include guard.  It owns the prototypes of the untyped calls; the typed ones come from shmem_calls.h.
+ * Included once by shmem.h with SHMEM_FN(name) = name, and again by pshmem.h with SHMEM_FN(name) = p<name>; therefore
+ * it has no include guard. It owns the prototypes of the untyped calls; the typed ones come from shmem_calls.h.
  * SHMEM_IMPL_NOEXCEPT is empty for applications, because a profiling tool in C++ defines these names itself.
  */
 #define SHMEM_IMPL_DECL(R, N, T, CALL, P, A) R SHMEM_FN(shmem_##N##_##CALL) P SHMEM_IMPL_NOEXCEPT;

@@ -2,11 +2,11 @@
 /*
  * shmem_types.h: THE list of OpenSHMEM types.
  *
- * Every pair (TYPENAME, TYPE) of OpenSHMEM 1.6 stands in exactly one group below; every list used by prototypes,
- * generics, overloads, bodies, man pages and tests is a sum of groups.  A list is called as LIST(X, A) and yields
- * X(NAME, TYPE, A) for each of its types; A is passed through untouched (a prefix, a suffix, another macro).
+ * Every pair (TYPENAME, TYPE) of OpenSHMEM 1.6 is in exactly one group below; every list used by prototypes, generics,
+ * overloads, bodies, man pages and tests is a sum of groups. A list is called as LIST(X, A) and yields X(NAME, TYPE, A)
+ * for each of its types; A is passed through unchanged (a prefix, a suffix, another macro).
  *
- * This file owns lists only: no prototype, no constant of the API.
+ * This file owns lists only: no prototypes, no constants of the API.
  */
 #ifndef SHMEM_TYPES_H
 #define SHMEM_TYPES_H
@@ -95,13 +95,13 @@ __extension__ typedef float _Complex shmem_impl_complexf_t;
 
 /* --- element sizes in bits of put8 .. put128: X(SIZE, A) ---------------------------------------------------------- */
 #define SHMEM_SIZES(X, A) X(8, A) X(16, A) X(32, A) X(64, A) X(128, A)
-/* of the active-set collectives */
+/* the sizes of the active-set collectives */
 #define SHMEM_COLL_SIZES(X, A) X(32, A) X(64, A)
 
 /* --- the same lists with each distinct type once, for _Generic and overloads -------------------------------------- */
 /*
- * An alias is the same type as one of the base types, so base types suffice where all of them are in the list.  In the
- * two bitwise lists the signed types have no base name: there the signed aliases stand in; they differ from the
+ * An alias is the same type as one of the base types, so base types suffice where all of them are in the list. In the
+ * two bitwise lists the signed types have no base name: there the signed aliases replace them; they differ from the
  * unsigned types and from one another on every platform.
  */
 #define SHMEM_RMA_DISTINCT(X, A) SHMEM_BASE_TYPES(X, A)
@@ -111,7 +111,7 @@ __extension__ typedef float _Complex shmem_impl_complexf_t;
 #define SHMEM_AMO_OLD_STD_DISTINCT(X, A) SHMEM_AMO_OLD_STD_TYPES(X, A)
 #define SHMEM_AMO_OLD_EXT_DISTINCT(X, A) SHMEM_AMO_OLD_EXT_TYPES(X, A)
 #define SHMEM_SYNC_DISTINCT(X, A) SHMEM_AMO_STD_DISTINCT(X, A) SHMEM_SYNC_OLD_TYPES(X, A)
-/* wait_until of long is a C function of that very name: C++ overloads leave it out. */
+/* wait_until of long is a C function of the same name: C++ overloads omit it. */
 #define SHMEM_SYNC_DISTINCT_BUT_LONG(X, A) \
 	SHMEM_GROUP_INT(X, A) SHMEM_GROUP_UINT(X, A) SHMEM_SYNC_OLD_TYPES(X, A)
 #define SHMEM_REDUCE_BIT_DISTINCT(X, A) \

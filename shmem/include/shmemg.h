@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemg.h: the header that programs of the OpenSHMEM specification for GPUs include beside shmem.h; what it has of the
- * host's side is in shmemx.h.
+ * shmemg.h: the header that programs of the OpenSHMEM specification for GPUs include in addition to shmem.h; its
+ * host-side part is in shmemx.h.
  */
 #ifndef SHMEMG_H
 #define SHMEMG_H

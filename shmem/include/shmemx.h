@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx.h: what this library offers beyond OpenSHMEM 1.6; every name starts with shmemx_ or SHMEMX_, but those of
- * partitions, of the device heap and of memory spaces, which others have named.
+ * shmemx.h: what this library offers beyond OpenSHMEM 1.6. Every name starts with shmemx_ or SHMEMX_, except those of
+ * partitions, of the device heap and of memory spaces, which others have defined.
  *
- * Teams of any set of PEs.  Both calls are collective over parent_team, return 0 or a nonzero value on all members
- * alike, and take config and mask as shmem_team_split_strided does.
+ * Teams of any set of PEs. Both calls are collective over parent_team, return 0 on all members or a nonzero value on
+ * all members, and take config and mask like shmem_team_split_strided.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H
@@ -14,16 +14,16 @@
 /* color of a PE that joins no new team; *new_team becomes SHMEM_TEAM_INVALID there */
 #define SHMEMX_COLOR_NONE (-1)
 
-/* levels of shmem_init_thread, or'ed to that of threads; what is provided never has KERNEL: no kernel can call us */
+/* levels of shmem_init_thread, or'ed with the thread level; provided never includes KERNEL: no kernel can call us */
 #define SHMEM_DEVICE_HOST_INIT (1 << 8)
 #define SHMEM_DEVICE_KERNEL_INIT (1 << 9)
-/* option of a context for kernels, which cannot be made; and that of all of them, which therefore is not there */
+/* option for contexts of kernels, which cannot be created; and their default context, which therefore is invalid */
 #define SHMEM_DEVICE_CTX (1L << 10)
 #define SHMEM_DEVICE_CTX_DEFAULT SHMEM_CTX_INVALID
-/* hints of shmem_malloc_with_hints, which change nothing */
+/* hints of shmem_malloc_with_hints, which have no effect */
 #define SHMEM_DEVICE_MALLOC_HOST_INIT (1L << 8)
 #define SHMEM_DEVICE_MALLOC_KERNEL_INIT (1L << 9)
-/* all PEs have a device or none has; PEs of a host can reach one another's */
+/* either all PEs have a device or none has; PEs of a host can access one another's */
 #define SHMEM_DEVICE_TEAM_WORLD SHMEM_TEAM_WORLD
 #define SHMEM_DEVICE_TEAM_SHARED SHMEM_TEAM_SHARED
 
@@ -73,7 +73,7 @@ int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t 
 		      int PE_root) SHMEM_IMPL_NOEXCEPT;
 
 /*
- * Partitions: symmetric memory of the kinds that SHMEM_SYMMETRIC_PARTITION<ID> asks for, device memory among them; see
+ * Partitions: symmetric memory of the kinds that SHMEM_SYMMETRIC_PARTITION<ID> specifies, including device memory; see
  * shmem_partition_malloc(3). Allocation is local and waits for no other PE: all PEs make the same calls in the same
  * order. A full partition gives NULL.
  */
@@ -89,28 +89,30 @@ int shmemx_partition_id(int index) SHMEM_IMPL_NOEXCEPT;
 const char *shmemx_partition_kind(int id) SHMEM_IMPL_NOEXCEPT;
 size_t shmemx_partition_size(int id) SHMEM_IMPL_NOEXCEPT;
 size_t shmemx_partition_free_bytes(int id) SHMEM_IMPL_NOEXCEPT;
-/* the ID of the partition that has this address; -1: none */
+/* the ID of the partition that contains this address; -1: none */
 int shmemx_partition_of(const void *addr) SHMEM_IMPL_NOEXCEPT;
-/* Between this PE's own memory of any kinds: returns when the bytes are there. */
+/* Between this PE's own memory of any kind: returns when the copy is complete. */
 void shmemx_partition_copy(void *dest, const void *source, size_t bytes) SHMEM_IMPL_NOEXCEPT;
 
 /*
  * The device heap, by the names of the OpenSHMEM specification for GPUs, draft 0.1; see shmemg_malloc(3). It is one of
- * the partitions; these calls are collective over all PEs, as shmem_malloc is.
+ * the partitions; these calls are collective over all PEs, like shmem_malloc.
  */
 void *shmemg_malloc(size_t size) SHMEM_IMPL_NOEXCEPT;
 void *shmemg_calloc(size_t count, size_t size) SHMEM_IMPL_NOEXCEPT;
 void *shmemg_align(size_t alignment, size_t size) SHMEM_IMPL_NOEXCEPT;
 void shmemg_free(void *ptr) SHMEM_IMPL_NOEXCEPT;
 
-/* The same device heap beside the symmetric heap, by the names of the proposal for memory spaces; see
- * shmem_space_malloc(3). Which spaces there are is known after init, so that the handles are calls. */
+/*
+ * The same device heap, in addition to the symmetric heap, by the names of the proposal for memory spaces; see
+ * shmem_space_malloc(3). Which spaces there are is known only after init, so the handles are calls.
+ */
 typedef struct shmem_space_impl *shmem_space_t;
 
 shmem_space_t shmemx_space(int which) SHMEM_IMPL_NOEXCEPT;     /* SHMEM_SPACE_INVALID: this job has none */
-shmem_team_t shmemx_space_team(int which) SHMEM_IMPL_NOEXCEPT; /* who can access it; or SHMEM_TEAM_INVALID */
+shmem_team_t shmemx_space_team(int which) SHMEM_IMPL_NOEXCEPT; /* PEs that can access it; or SHMEM_TEAM_INVALID */
 
-/* 0 when it is, as the proposal has it */
+/* 0 when it is, as in the proposal */
 int shmem_space_is_available(shmem_space_t space) SHMEM_IMPL_NOEXCEPT;
 void *shmem_space_malloc(shmem_space_t space, size_t size) SHMEM_IMPL_NOEXCEPT;
 void *shmem_space_calloc(shmem_space_t space, size_t count, size_t size) SHMEM_IMPL_NOEXCEPT;

@@ -3,21 +3,21 @@
 // libshmem-omp: variables of OpenMP's map clauses in symmetric partitions, with the compiler's own runtime.
 //
 // The compiler turns map clauses into calls of the target runtime (libomptarget), each with a list of items. This
-// library has the same names and stands before it. A variable that is not on the device yet and shall lie in a
+// library defines the same names and is searched first. A variable that is not on the device yet and should be in a
 // partition gets a block there, which the runtime is told to use (omp_target_associate_ptr). The runtime then neither
-// counts who maps it nor moves its data, so that the library does the first by the runtime's own rules and orders the
-// second, by the modifier "always" at the first begin and at the last end.
+// counts the maps of the variable nor moves its data, so this library counts by the runtime's own rules and requests
+// the transfers with the modifier "always" at the first begin and at the last end.
 //
 //   omp_calls.cpp    the calls of the compiler
-//   omp_plan.cpp     what a call does to our variables: before it, after it
-//   omp_table.cpp    the variables that lie in partitions
-//   omp_choice.cpp   which variables do: allocators, scopes
+//   omp_plan.cpp     the effect of a call on our variables: before it, after it
+//   omp_table.cpp    the variables that are in partitions
+//   omp_choice.cpp   which variables these are: allocators, scopes
 //   omp_alloc.cpp    blocks of omp_alloc(), and what may be freed
-//   omp_real.cpp     the runtime and OpenSHMEM, as far as they are called from here; how a wrong use ends
+//   omp_real.cpp     the functions of the runtime and of OpenSHMEM that are called from here; how wrong use ends
 //
-// One mutex guards the table and the choice. A variable that is being filled or emptied is `busy`: whoever needs it
-// waits until that is done, before it has changed anything. While the runtime itself may be making a variable for
-// another thread, nobody places one there.
+// One mutex guards the table and the choice. A variable that is being created or removed is `busy`: a thread that needs
+// it waits, before it has changed anything, until that is done. While the runtime itself may be creating a variable for
+// another thread, no thread places one there.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ struct items {
 	void **names, **mappers; // either may be null
 };
 
-// The beginning of what __tgt_target_kernel is given, which has been the same since LLVM 15.
+// The beginning of the arguments of __tgt_target_kernel, which has been the same since LLVM 15.
 struct kernel_arguments {
 	uint32_t version, count;
 	void **bases, **begins;
@@ -61,7 +61,7 @@ struct kernel_arguments {
 	uint64_t flags; // from version 2 on
 };
 constexpr uint32_t kVersionWithFlags = 2;
-constexpr uint64_t kNoWait = 0x1; // of the flags: the call may return before the region has run
+constexpr uint64_t kNoWait = 0x1; // in flags: the call may return before the region has run
 
 // --- omp_real.cpp ----------------------------------------------------------------------------------------------------
 
@@ -77,8 +77,8 @@ struct real_calls {
 	void (*push_component)(void *, void *, void *, int64_t, int64_t, void *);
 };
 const real_calls &real();
-void *next(const char *name); // the function of that name behind ours; null: there is none
-bool offload_is_on();         // there is a runtime, and OMP_TARGET_OFFLOAD does not switch it off
+void *next(const char *name); // the next function of that name after ours; null: there is none
+bool offload_is_on();         // there is a runtime, and OMP_TARGET_OFFLOAD does not disable it
 bool shmem_is_running();
 const char *partition_kind(int id); // null: there is no such partition
 int partition_of(const void *ptr);
@@ -94,9 +94,9 @@ struct allocator {
 };
 
 extern std::mutex g_mutex;
-bool is_idle(); // nobody chooses, and nothing lies in a partition: the usual case
+bool is_idle(); // no choice is made, and nothing is in a partition: the usual case
 
-// What shall be placed, by whom; null: not by us. g_mutex is held, and the pointer is good as long.
+// Which allocator places this variable; null: OpenMP does. g_mutex must be held; the pointer is valid as long as it is.
 const allocator *chosen(int device, const void *base, const void *begin, size_t bytes);
 const allocator *chosen_for_blocks(int device);
 void note_live(int more); // variables and blocks in partitions
@@ -113,10 +113,10 @@ struct variable {
 	int device = 0;
 	uint64_t maps = 0, holds = 0; // the runtime's two counts
 	bool busy = false;
-	void *pointer = nullptr; // one in it that the runtime has set to an address of the device
+	void *pointer = nullptr; // a pointer within it that the runtime has set to a device address
 };
 
-// Where the bytes are: in one variable, across the border of one, or in none.
+// Where the bytes are: inside one variable, across the border of one, or in none.
 struct finding {
 	variable *variable_found = nullptr;
 	bool inside = false;
@@ -129,37 +129,37 @@ extern std::condition_variable &g_not_busy;
 
 // --- omp_plan.cpp ----------------------------------------------------------------------------------------------------
 
-// One line of a list, or of what a mapper made of one.
+// One line of a list, or of the expansion of one by a mapper.
 struct row {
 	void *base, *begin;
 	int64_t size, type;
 	void *name;
-	int item;                 // in the list
-	int part;                 // of the mapper's; -1: it has none
+	int item;                 // index in the list
+	int part;                 // index among the mapper's parts; -1: there is no mapper
 	bool is_combined = false; // the next one is a member of it
 	bool is_counted = false;
-	int64_t add = 0;                     // what the runtime shall see besides
-	variable *variable_mapped = nullptr; // the one of ours
+	int64_t add = 0;                     // type bits to add for the runtime
+	variable *variable_mapped = nullptr; // if it is one of ours
 	bool is_new = false;                 // its data is not on the device yet
 };
 
-// From the list of a call to what the runtime is called with.
+// Computes, from the list of a call, the arguments for the runtime.
 class plan {
 public:
 	plan(void *location, int device, const items &list);
 	void begin();        // counts, places
 	void end();          // counts
 	void finish_begin(); // whether it is ours or not
-	void finish_end();   // what nobody maps any more is gone
+	void finish_end();   // removes variables that are no longer mapped
 	bool is_ours() const { return ours_; }
-	bool has_news() const { return news_; }       // data is to be brought
-	bool has_changes() const { return changes_; } // the runtime must see other types
+	bool has_news() const { return news_; }       // data must be transferred to the device
+	bool has_changes() const { return changes_; } // the runtime must receive other types
 	bool has_mappers() const { return mappers_; }
 
 	enum class others { as_they_are, never_always, left_out };
 	void call_begin(others what);
 	void call_end(others what);
-	// called by mappers; the runtime's own handle
+	// called by mappers; handle is the runtime's own
 	int64_t component_type(void *handle, int64_t type);
 
 private:
@@ -181,14 +181,14 @@ private:
 	std::vector<row> rows_;
 	std::vector<int64_t> types_;
 	std::vector<variable *> busy_;
-	size_t mapped_row_ = 0; // the first one that the mapper has made which the runtime has called last
-	int direction_ = 0;     // in which it goes over the list
+	size_t mapped_row_ = 0; // the first row of the mapper that the runtime called last
+	int direction_ = 0;     // in which the runtime traverses the list
 	bool ours_ = false, news_ = false, changes_ = false, mappers_ = false;
 };
 
-// What a mapper adds to a handle of ours. False: it is the runtime's.
+// Adds a component that a mapper passes to one of our handles. False: it is the runtime's handle.
 bool collect(void *handle, const row &r);
-int64_t collected(const void *handle); // how many; -1: it is the runtime's
+int64_t collected(const void *handle); // how many; -1: it is the runtime's handle
 plan *current_plan();                  // of this thread, while the runtime works on it
 
 } // namespace shmem_omp

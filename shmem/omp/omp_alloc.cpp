@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocks that programs allocate by omp_alloc() with llvm_omp_target_device_mem_alloc: OpenMP's host library looks the
-// functions for it up by name and finds these. And OpenSHMEM's call that frees blocks of partitions, so that no block
-// goes while it is a variable's.
+// Blocks that programs allocate by omp_alloc() with llvm_omp_target_device_mem_alloc: OpenMP's host library looks up
+// the functions for it by name and finds these. Also OpenSHMEM's call that frees blocks of partitions, so that no block
+// is freed while a variable uses it.
 #include "omp.hpp"
 
 #include <shmemx.h>
@@ -12,9 +12,9 @@
 namespace shmem_omp {
 namespace {
 
-std::map<void *, allocator> &g_blocks = *new std::map<void *, allocator>; // g_mutex; never destroyed
+std::map<void *, allocator> &g_blocks = *new std::map<void *, allocator>; // guarded by g_mutex; never destroyed
 
-// Gives a block of ours back. False: it is not.
+// Frees the block if it is ours; otherwise returns false.
 bool release_block(void *ptr)
 {
 	allocator source;
@@ -61,7 +61,7 @@ SHMEM_OMP_EXPORT void *llvm_omp_target_alloc_device(size_t size, int device)
 	return call_next<void *>("llvm_omp_target_alloc_device", size, device);
 }
 
-// LLVM 14 frees by the first of these, later ones by the second
+// LLVM 14 frees through the first of these, later versions through the second
 SHMEM_OMP_EXPORT void omp_target_free(void *ptr, int device)
 {
 	if (is_idle() || !release_block(ptr))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls into which clang turns target constructs, and which the runtime has behind us. In a program that has
-// nothing in partitions each goes on with one test.
+// The calls into which clang turns target constructs, and which the runtime also defines, next in the search order. In
+// a program that has nothing in partitions each is forwarded after one test.
 //
-// A construct with nowait is a task of its own already: where it concerns our variables, it uses the calls that return
-// when all is done, because what follows (data is fetched, a block goes back) must not come earlier. From LLVM 16 on
-// that is a flag among the arguments of one and the same call.
+// A construct with nowait already is a task of its own: if it concerns our variables, it uses the calls that return
+// when everything is done, because the steps that follow (data is fetched, a block is freed) must not come earlier.
+// From LLVM 16 on that is a flag among the arguments of the same call.
 #include "omp.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ Function *must_find(const char *name)
 	return function;
 }
 
-// Arguments without the flag for nowait, while it lives. They are on the stack of the task.
+// Clears the flag for nowait in the arguments during its lifetime. They are on the stack of the task.
 class waited_for {
 public:
 	explicit waited_for(kernel_arguments *a) : of_(a->version >= kVersionWithFlags ? a : nullptr)
@@ -49,7 +49,7 @@ private:
 	uint64_t was_ = 0;
 };
 
-// -1: not ours to look at
+// -1: does not concern us
 int device_of(int64_t id)
 {
 	if (is_idle() || !offload_is_on())
@@ -59,7 +59,7 @@ int device_of(int64_t id)
 	return id >= 0 && id < real().num_devices() ? static_cast<int>(id) : -1;
 }
 
-// What older compilers leave to the call: the tasks that it depends on.
+// Older compilers leave it to the call to wait for the tasks that it depends on.
 void wait_for(void *location, int32_t count, int32_t more)
 {
 	if (count + more <= 0)
@@ -72,7 +72,7 @@ void wait_for(void *location, int32_t count, int32_t more)
 		wait(location, thread_number(location));
 }
 
-// plain: how the runtime is called where none of it is ours
+// plain: calls the runtime when none of it is ours
 template <class Plain>
 void data_begin(void *location, int device, const items &list, Plain plain)
 {
@@ -96,8 +96,8 @@ void data_end(void *location, int device, const items &list, Plain plain)
 	p.finish_end();
 }
 
-// A region with maps of its own. Its begin and its end are one call of the runtime, which cannot be told of each: where
-// data comes or goes, a call before it or after it does that, and the runtime finds everything in place.
+// A region with its own maps. Its begin and end are one call of the runtime, so types cannot be changed for each alone:
+// where data is transferred, a separate call before or after it does that, and the runtime finds everything in place.
 template <class Region, class Plain>
 int target(void *location, int device, const items &list, Region region, Plain plain)
 {
@@ -275,7 +275,7 @@ SHMEM_OMP_EXPORT int __tgt_target_kernel_nowait(void *location, int64_t device, 
 		plain);
 }
 
-// --- what mappers call -----------------------------------------------------------------------------------------------
+// --- called by mappers -----------------------------------------------------------------------------------------------
 
 SHMEM_OMP_EXPORT int64_t __tgt_mapper_num_components(void *handle)
 {

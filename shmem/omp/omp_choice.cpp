@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which variables lie in partitions: those that the scope of the thread names, or else, those that go to a device that
-// has an allocator. Scopes are the thread's own; allocators are guarded by g_mutex.
+// Which variables are in partitions: those that a scope of the thread names, or else those that are mapped to a device
+// that has an allocator. Scopes belong to the thread; allocators are guarded by g_mutex.
 #include "omp.hpp"
 
 #include <shmem_omp.h>
@@ -21,20 +21,20 @@ std::mutex g_mutex;
 namespace {
 
 struct scope {
-	allocator allocator_used; // allocate is null: what OpenMP does
+	allocator allocator_used; // allocate is null: OpenMP's own placement
 	bool is_for_all = true;
 	std::vector<const void *> variables;
 	const scope *outer = nullptr;
 };
 
-// g_mutex; never destroyed, for threads that still map when the program ends
+// guarded by g_mutex; never destroyed, for threads that still map when the program ends
 std::map<int, allocator> &allocators()
 {
 	static auto &all = *new std::map<int, allocator>;
 	return all;
 }
 
-std::atomic<long> g_reasons; // to look at calls: allocators, scopes, variables and blocks in partitions
+std::atomic<long> g_reasons; // why calls must be examined: allocators, scopes, variables and blocks in partitions
 thread_local const scope *t_scope;
 
 constexpr char kNoRuntime[] =
@@ -53,7 +53,7 @@ void must_be_ready(const char *routine)
 		fail("%s: OpenMP has no device to map to; OMP_TARGET_OFFLOAD=disabled would be a reason", routine);
 }
 
-// What no device of OpenMP can work on is refused here, before anything is mapped.
+// Refuses partitions that no OpenMP device can work on, before anything is mapped.
 void must_be_usable(const char *routine, int id)
 {
 	const char *kind = partition_kind(id);

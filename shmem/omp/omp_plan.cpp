@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a call of the compiler does to variables in partitions. The rules are the runtime's (LLVM 14 to 22):
+// The effect of a compiler's call on variables in partitions. The rules are the runtime's (LLVM 14 to 22):
 //
-//   begin, in the order of the list   a variable that is not there comes to be, with a count of 1; one that is there is
-//                                     counted, but for members of a structure, which has been counted itself. Its data
-//                                     is new when it has just come, or, of members, when the count is 1. New data is
-//                                     brought (to).
-//   end, in the reverse order         is counted down alike, or to 0 (delete). Who would take away the last count
-//                                     fetches the data (from). Variables with a count of 0 go when the list is done.
+//   begin, in the order of the list   a variable that is not there is created, with a count of 1; one that is there is
+//                                     counted, except for members of a structure, which was counted itself. Its data is
+//                                     new when it was just created or, for members, when the count is 1. New data is
+//                                     transferred (to).
+//   end, in the reverse order         counted down in the same way, or to 0 (delete). The call that would remove the
+//                                     last count fetches the data (from). Variables with a count of 0 are removed after
+//                                     the whole list.
 //
-// One rule is not theirs: they never count the first part that a mapper makes. That is right for the mapper of a member
-// only; elsewhere it would leave the variable in the partition for ever.
+// One rule differs: the runtime never counts the first part that a mapper produces. That is right only for the mapper
+// of a member; elsewhere it would leave the variable in the partition for ever.
 //
-// To the runtime our variables have a count without end, so that nothing is new and nothing is last: the rows to which
+// For the runtime our variables have an infinite count, so that none is new and no map is the last: the rows for which
 // that matters get the modifier "always".
 #include "omp.hpp"
 
@@ -23,12 +24,13 @@
 namespace shmem_omp {
 namespace {
 
-// Structures begin at a multiple of up to this on the device, as on the host (the runtime's own limit).
+// On the device, structures begin at a multiple of up to this value, as on the host (the runtime's own limit).
 constexpr uintptr_t kMostAligned = 16;
 
 thread_local plan *t_plan;
 
-// What the runtime may be making just now, because a call brings it and it is not ours. g_mutex; never destroyed.
+// Variables that the runtime may be creating just now, because a call maps them and they are not ours. g_mutex; never
+// destroyed.
 struct foreign {
 	const plan *owner;
 	int device;
@@ -37,7 +39,7 @@ struct foreign {
 };
 std::vector<foreign> &g_foreign = *new std::vector<foreign>;
 
-// What a mapper is given in place of the runtime's handle.
+// Passed to a mapper in place of the runtime's handle.
 struct collector {
 	std::vector<row> *rows;
 	int item;
@@ -55,13 +57,13 @@ bool is_none(const row &r)
 	return (r.type & (kLiteral | kPrivate)) != 0;
 }
 
-// The object behind a pointer is none, whatever the pointer is.
+// The object that a pointer points to is not a member, whatever the pointer is.
 bool is_member(int64_t type)
 {
 	return parent_of(type) >= 0 && !(type & kPtrAndObj);
 }
 
-// What the program says that it maps from.
+// The address from which the program maps.
 const void *base_of(const row &r)
 {
 	return r.type & kPtrAndObj ? *static_cast<void **>(r.base) : r.base;
@@ -72,7 +74,7 @@ size_t bytes_of(const row &r)
 	return r.size > 0 ? static_cast<size_t>(r.size) : 0;
 }
 
-// ";name;file;line;column;;", or nothing where the program has no debug information
+// ";name;file;line;column;;", or empty if the program has no debug information
 std::string words_for(const row &r)
 {
 	std::string text = r.name ? static_cast<const char *>(r.name) : "";
@@ -166,7 +168,7 @@ bool plan::must_wait_for(const row &r, bool to_begin) const
 	});
 }
 
-// Nothing has been changed before all that the call needs is free: nobody waits for a thread that waits.
+// Changes nothing until everything that the call needs is free: no thread waits for a waiting thread.
 void plan::wait_until_free(std::unique_lock<std::mutex> &lock, bool to_begin)
 {
 	g_not_busy.wait(lock, [this, to_begin] {
@@ -177,7 +179,7 @@ void plan::wait_until_free(std::unique_lock<std::mutex> &lock, bool to_begin)
 
 // --- begin -----------------------------------------------------------------------------------------------------------
 
-// Would the runtime make a new variable of it? Then begin and bytes are what it consists of.
+// Would the runtime create a new variable for it? Then begin and bytes are its range.
 bool plan::may_place(const row &r, size_t pos, const finding &there, uintptr_t &begin, size_t &bytes) const
 {
 	if (there.variable_found || r.size <= 0 || !r.begin || is_member(r.type) || (r.type & kPresent))
@@ -191,7 +193,7 @@ bool plan::may_place(const row &r, size_t pos, const finding &there, uintptr_t &
 	};
 	if (is_there(begin) || is_there(begin + bytes - 1))
 		return false;
-	// what earlier rows of the same call will make
+	// variables that earlier rows of the same call will create
 	for (size_t i = 0; i < pos; i++) {
 		const row &e = rows_[i];
 		if (!e.variable_mapped && !is_none(e) && !(e.type & kAttach) && number(e.begin) < begin + bytes &&
@@ -276,7 +278,7 @@ void plan::begin_row(size_t pos)
 	news_ |= r.is_new;
 }
 
-// A pointer that gets its device's value (LLVM 22) when it or what it points at is new.
+// A pointer that receives its device value (LLVM 22) when it or its target is new.
 void plan::attach_row(row &r)
 {
 	for (const row &e : rows_)
@@ -355,8 +357,8 @@ void plan::end()
 		fail("a variable in a partition was still mapped when shmem_finalize was called; end its map before");
 }
 
-// LLVM 14 remembers the pointers in a variable by their host addresses until it removes one that lies there and has
-// pointers. So it gets one, with a pointer to nothing.
+// LLVM 14 keeps the pointers within a variable by their host addresses until it removes a variable there that has
+// pointers. Therefore map and unmap one with a null pointer.
 void plan::forget_pointers(const variable &v) const
 {
 	void *const host = reinterpret_cast<void *>(v.host);
@@ -430,7 +432,7 @@ void plan::call_end(others what)
 	t_plan = nullptr;
 }
 
-// The runtime calls the mappers of the list once more, in its order: a handle without parts is the next one's.
+// The runtime calls the mappers of the list again, in its order: a handle without parts belongs to the next one.
 int64_t plan::component_type(void *handle, int64_t type)
 {
 	const auto parts = static_cast<size_t>(real().num_components(handle));

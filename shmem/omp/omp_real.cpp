@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What stands behind this library: the runtime, whose calls have the names of ours and are the next ones in the order
-// of libraries, and OpenSHMEM, which may be a library or part of the program, and is linked with neither.
+// The functions that this library forwards to: the runtime's, which have the same names as ours and come next in the
+// search order of libraries; and OpenSHMEM's, which may be in a library or part of the program, and is linked with
+// neither.
 #include "omp.hpp"
 
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ void look_up(Function *&dst, const char *name)
 {
 	dst = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
 }
-// of a name that is ours, too
+// for a name that we also define
 template <class Function>
 void look_behind(Function *&dst, const char *name)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The variables that lie in partitions, by device and host address. They never overlap: the runtime allows it to no
-// two variables on a device.
+// The variables that are in partitions, by device and host address. They never overlap: the runtime does not allow two
+// variables on a device to overlap.
 #include "omp.hpp"
 
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 using place = std::pair<int, uintptr_t>;
 
-// never destroyed, for threads that still map when the program ends; nor is what they wait for
+// never destroyed, for threads that still map when the program ends; nor is g_not_busy, on which they wait
 std::map<place, variable> &g_variables = *new std::map<place, variable>;
 
 bool meets(const variable &v, int device, uintptr_t begin, size_t bytes)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// libsma-tools.so: statistics and timelines of OpenSHMEM programs (tools/), and what finds mistakes. It takes over
-// the shmem_* names, counts, and goes on with pshmem_*; shmem_profile.h says what it knows besides. Nothing of it is
-// loaded unless SHMEM_STATS, SHMEM_TRACE,
-// SHMEM_HANG_AFTER or SHMEM_CHECK is set.
+// libsma-tools.so: statistics and timelines of OpenSHMEM programs (tools/), and the search for mistakes. It interposes
+// the shmem_* names, counts, and calls pshmem_*; shmem_profile.h describes what else it can query. It is not loaded
+// unless SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK is set.
 //
-//   tool_calls    the names           tool_count  what is counted, and what tools/ asks for
+//   tool_calls    the names           tool_count  what is counted, and what tools/ requires
 //   tool_inlined  programs of oshcc --inline
 //   race.hpp      the race check      tool_lines  lines of the program
 #pragma once
@@ -18,7 +17,7 @@
 
 namespace pgas_tools {
 
-// --- what is told apart ----------------------------------------------------------------------------------------------
+// --- families of calls -----------------------------------------------------------------------------------------------
 
 enum class family : uint32_t {
 #define FAMILY(name, text, is_waiting) name,
@@ -43,7 +42,7 @@ constexpr family_facts kFamilies[] = {
 #undef COLLECTIVE
 };
 
-// A row of the table: a family, and the algorithm where there is a choice.
+// A row of the table: a family, and the algorithm if there is a choice.
 constexpr uint32_t kAlgorithms = 8;
 constexpr uint32_t kFirstCollective = static_cast<uint32_t>(family::barrier);
 static_assert(kFirstCollective + (static_cast<uint32_t>(family::count) - kFirstCollective) * kAlgorithms <= kRows);
@@ -59,11 +58,11 @@ constexpr family family_of_row(uint32_t row)
 }
 // Every name, in the order of the tables.
 enum class call : uint16_t;
-extern const call kMemoryAccess __attribute__((visibility("hidden"))); // no call, but a load or store
+extern const call kMemoryAccess __attribute__((visibility("hidden"))); // not a call, but a load or store
 
-constexpr size_t kRaceAt = size_t{64} << 20; // in the room, of the race check, where there is one: up to the end
+constexpr size_t kRaceAt = size_t{64} << 20; // offset in the room of the race check's part, if enabled: up to the end
 
-// A word by which PEs tell each other something: what is sent to it or, in a wait, what is expected there.
+// A word through which PEs signal each other: the value sent to it or, in a wait, the expected value.
 struct signal_fact {
 	const void *addr = nullptr;
 	uint64_t value = 0;
@@ -75,12 +74,12 @@ signal_fact awaited(const void *addr, int cmp, T value)
 	return {addr, static_cast<uint64_t>(value), cmp};
 }
 
-// Stands in a call from its beginning to its end.
+// Exists from the start of a call to its end.
 class watch {
 public:
 	watch(call id, family f, size_t bytes, int pe = kNoPe, shmem_ctx_t ctx = SHMEM_CTX_DEFAULT,
 	      const signal_fact &signal = {});
-	// part: bytes of one PE; of alltoall those from one PE to another, of so many
+	// part: bytes of one PE; of alltoall those from one PE to another, times `parts`
 	watch(call id, family f, shmem_team_t team, size_t part, size_t parts);
 	~watch();
 	watch(const watch &) = delete;
@@ -98,10 +97,10 @@ private:
 	call id_;
 };
 
-// Members of a team; the team of an active set, SHMEM_TEAM_INVALID when it is not all PEs.
+// The number of members of a team; and the team of an active set, SHMEM_TEAM_INVALID when it is not all PEs.
 size_t members(shmem_team_t team);
 shmem_team_t set_team(int start, int log_stride, int size);
-// The world's number of a PE of a context's team, or kNoPe.
+// The number in the world of a PE of a context's team, or kNoPe.
 int world_pe(shmem_ctx_t ctx, int pe);
 
 // --- files -----------------------------------------------------------------------------------------------------------

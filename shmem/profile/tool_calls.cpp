@@ -11,7 +11,7 @@
 
 namespace pgas_tools {
 
-// --- what the typed calls move ---------------------------------------------------------------------------------------
+// --- data that the typed calls transfer ------------------------------------------------------------------------------
 
 // clang-format off
 #define FACTS_put(T) family::put, nelems * sizeof(T), pe
@@ -26,7 +26,7 @@ namespace pgas_tools {
 #define FACTS_ibget(T) family::get, bsize * nblocks * sizeof(T), pe
 #define FACTS_put_signal(T) family::put_signal, nelems * sizeof(T), pe
 #define FACTS_put_signal_nbi(T) family::put_signal, nelems * sizeof(T), pe
-// the object that a signal is put to
+// the object that a put signals
 #define SIGNAL_put
 #define SIGNAL_get
 #define SIGNAL_put_nbi
@@ -39,11 +39,11 @@ namespace pgas_tools {
 #define SIGNAL_ibget
 #define SIGNAL_put_signal , signal_fact{sig_addr, signal, sig_op}
 #define SIGNAL_put_signal_nbi SIGNAL_put_signal
-// atomics, by what becomes of the old value
+// atomics, by the use of the old value
 #define AMO_none family::atomic
 #define AMO_returned family::atomic_fetch
 #define AMO_fetched family::atomic_fetch
-// waiting; sets of variables name no single one
+// waiting; calls on sets of variables name no single one
 #define FACTS_wait_until family::wait, 0, kNoPe, SHMEM_CTX_DEFAULT, awaited(ivar, cmp, cmp_value)
 #define FACTS_wait family::wait, 0, kNoPe, SHMEM_CTX_DEFAULT, awaited(ivar, SHMEM_CMP_NE, cmp_value)
 #define FACTS_test family::test, 0
@@ -96,7 +96,7 @@ namespace pgas_tools {
 #define SIZED_put_signal(B) family::put_signal, nelems * B, pe
 #define SIZED_put_signal_nbi(B) family::put_signal, nelems * B, pe
 
-// --- the same for the race check: what they touch and order ----------------------------------------------------------
+// --- the same for the race check: memory that they access, and ordering ----------------------------------------------
 
 #define WHOLE(B) {dest, nelems * (B)}, {source, nelems * (B)}
 #define TOUCH_put(C, B) race::put(C, pe, WHOLE(B))
@@ -112,7 +112,7 @@ namespace pgas_tools {
 #define TOUCH_ibget(C, B) race::get(C, pe, STRIDED(bsize, nblocks, B))
 #define TOUCH_put_signal(C, B) race::put(C, pe, WHOLE(B), false, sig_addr)
 #define TOUCH_put_signal_nbi(C, B) race::put(C, pe, WHOLE(B), true, sig_addr)
-// atomics: does it write, does it bring something back, and where to
+// atomics: do they write, do they return something, and where
 #define WRITES_load false
 #define WRITES_store true
 #define WRITES_swap true
@@ -248,7 +248,7 @@ const char *call_text(uint32_t id)
 
 // --- wrappers --------------------------------------------------------------------------------------------------------
 
-// RACE: what the race check is told, in parentheses; it is looked at where there is one only
+// RACE: the argument for the race check, in parentheses; evaluated only if the check is on
 #define WRAP(R, name, P, A, RACE, ...)                                                                                 \
 	TOOL_NAME R name P noexcept                                                                                    \
 	{                                                                                                              \
@@ -320,7 +320,8 @@ static size_t sum_of(const size_t *counts, size_t n)
 		sum += counts[i];
 	return sum;
 }
-// To the race check they are meetings of all members: it misses what only some of them order, and accuses nobody.
+// The race check treats them as meetings of all members: it misses races between members that the call does not order,
+// and accuses nobody.
 #define MORE_WRAP(R, name, P, A, ...)                                                                                  \
 	extern "C" R p##name P noexcept;                                                                               \
 	WRAP(R, name, P, A, (race::meeting(race::group(team))), __VA_ARGS__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is counted, and when: from joining the job to leaving it; and what tools/ asks of this tool.
+// What is counted, and when: from joining the job to leaving it; and the functions that tools/ requires of this tool.
 #include "race.hpp"
 #include "tool_report.hpp"
 #include "tool_trace.hpp"
@@ -72,7 +72,7 @@ watch::~watch()
 	pgas_store_relaxed(&g.mine->head.in_call, 0u);
 	count_call(row_, bytes_, ns, kFamilies[static_cast<uint32_t>(family_)].is_waiting);
 	if (family_ == family::memory)
-		note_heap(); // now: a job may end early
+		note_heap(); // now, because a job may end early
 	const int pe = world_pe(ctx_, pe_);
 	if (pe >= 0 && pe < g.n_pes)
 		count_message(pe, bytes_);
@@ -119,7 +119,7 @@ const char *algorithm_of_row(uint32_t r, const family_facts &f)
 
 } // namespace
 
-// --- what tools/ asks for --------------------------------------------------------------------------------------------
+// --- functions that tools/ requires ----------------------------------------------------------------------------------
 
 row_facts facts_of(uint32_t r)
 {
@@ -202,7 +202,7 @@ const char *team_text(uint64_t team)
 void stop_job(int status)
 {
 	pshmem_global_exit(status);
-	_exit(status); // it does not return
+	_exit(status); // pshmem_global_exit does not return
 }
 
 // --- the job ---------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ void joined()
 	struct shmem_impl_tool_wish wish;
 	shmem_impl_tool_wish(&wish);
 	g.wish = {wish.stats, wish.trace, wish.hang_after, wish.check, wish.events};
-	if (!note_places()) { // a few bytes per PE; and the others count on this one
+	if (!note_places()) { // a few bytes per PE; but the others rely on this one
 		fprintf(stderr, "PE %d: statistics: out of memory\n", g.my_pe);
 		pshmem_global_exit(1);
 	}
@@ -288,5 +288,5 @@ __attribute__((constructor)) void enter_library()
 } // namespace
 } // namespace pgas_tools
 
-// By this libsma knows that the loader has taken us.
+// Tells libsma that the loader has accepted this library.
 extern "C" __attribute__((visibility("default"))) const int shmem_impl_tool_is_here = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Was the program compiled with oshcc --inline? Then calls are in it that nobody can take over. They read an object of
-// the library (shmem_face.h), so the program, or a library of its own, has a relocation that names it.
+// Was the program compiled with oshcc --inline? Then it contains calls that cannot be interposed. They read an object
+// of the library (shmem_face.h), so the program, or one of its own libraries, has a relocation that names it.
 #include "tool.hpp"
 
 #include <link.h>
@@ -22,7 +22,7 @@ struct tables {
 template <class T>
 const T *at(const dl_phdr_info *info, ElfW(Addr) where)
 {
-	// the loader has moved most of these addresses, but not those of objects that it may not write
+	// the loader has relocated most of these addresses, but not those of objects that it must not write
 	return reinterpret_cast<const T *>(where < info->dlpi_addr ? where + info->dlpi_addr : where);
 }
 

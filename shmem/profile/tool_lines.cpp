@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs the line programs of .debug_line, DWARF 2 to 5, until one has a row for the address. Everything read is bounded
-// by the section; what makes no sense ends the search, and the caller does without a line.
+// Runs the line programs of .debug_line, DWARF 2 to 5, until one has a row for the address. All reads are bounded by
+// the section; invalid data ends the search, and the caller goes on without a line.
 #include "tool_lines.hpp"
 
 #include "tool_image.hpp"
@@ -12,7 +12,7 @@
 namespace pgas_tools {
 namespace {
 
-// Forms of DWARF 5 that file tables use, and what entries say.
+// Forms of DWARF 5 that file tables use, and the contents of their entries.
 enum : uint64_t {
 	kFormBlock2 = 0x03,
 	kFormBlock4 = 0x04,
@@ -127,9 +127,9 @@ struct file_name {
 struct unit {
 	unsigned version = 0, minimum = 1, bases = 0, range = 1, offset_bytes = 4;
 	int first = 0;
-	std::vector<uint8_t> lengths; // of the arguments of standard opcodes
+	std::vector<uint8_t> lengths; // number of arguments of each standard opcode
 	std::vector<const char *> directories;
-	std::vector<file_name> files; // from 1 on before DWARF 5, from 0 on in it
+	std::vector<file_name> files; // counted from 1 before DWARF 5, from 0 since
 };
 
 void read_value(reader &r, uint64_t form, const unit &u, const strings &s, const char *&text, uint64_t &number)
@@ -221,7 +221,7 @@ void read_old_tables(reader &r, unit &u)
 	}
 }
 
-// Everything before the program; leaves the reader at it.
+// Reads everything before the program; leaves the reader at the program.
 bool read_header(reader &r, unit &u, const strings &s)
 {
 	u.version = static_cast<unsigned>(r.fixed(2));
@@ -236,7 +236,7 @@ bool read_header(reader &r, unit &u, const strings &s)
 	r.pos = head.end;
 	u.minimum = static_cast<unsigned>(head.fixed(1));
 	if (u.version >= 4)
-		head.fixed(1); // operations of one instruction: 1 on the machines that we know
+		head.fixed(1); // operations per instruction: 1 on the machines that we support
 	head.fixed(1);
 	u.first = static_cast<int8_t>(head.fixed(1));
 	u.range = static_cast<unsigned>(head.fixed(1));
@@ -286,7 +286,7 @@ public:
 	}
 
 private:
-	// Rows go up to the next one of their sequence.
+	// A row extends to the next one of its sequence.
 	void emit(bool ends)
 	{
 		is_found_ = has_before_ && before_.address <= wanted_ && wanted_ < now_.address;
@@ -326,7 +326,7 @@ private:
 		case kFixedAdvancePc:
 			now_.address += r_.fixed(2);
 			return;
-		default: // columns, marks, and what later standards may add
+		default: // columns, marks, and additions of later standards
 			for (unsigned i = 0; i < u_.lengths[op - 1u]; i++)
 				r_.uleb();
 		}
@@ -378,7 +378,7 @@ std::string line_at(const char *path, uint64_t address)
 		const std::string name = name_of_file(u, found.file);
 		if (name.empty())
 			return name;
-		// 0: calls of several lines, which the compiler made one
+		// 0: calls of several lines that the compiler merged
 		return found.line > 0 ? name + ":" + std::to_string(found.line) : name + ", no line of its own";
 	}
 	return {};

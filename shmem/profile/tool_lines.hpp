@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// File and line of an address, from the debug information of the file that it is in.
+// File and line of an address, from the debug information of the file that contains it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace pgas_tools {
 
-// "stencil.c:41", as the compiler was told the name; empty when the file does not say: it was compiled without -g, or
-// its debug information is compressed or in a file of its own. "stencil.c, no line of its own": it says line 0.
-// address: as the file counts.
+// "stencil.c:41", with the name as passed to the compiler; empty when the file has no usable information: it was
+// compiled without -g, or its debug information is compressed or in a separate file. "stencil.c, no line of its own":
+// the information gives line 0. address: relative to the file.
 std::string line_at(const char *path, uint64_t address);
 
 } // namespace pgas_tools

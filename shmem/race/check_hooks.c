@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What oshcc --check puts into a program, as libsma-check.a: the calls that a compiler makes at loads and stores when
- * it is told -fsanitize=thread, and copies by memcpy and its like. They pass on where and how much, if the program runs
- * with SHMEM_CHECK=race; else each is a load and a branch. Nothing of the compiler's own thread checker is in it.
+ * What oshcc --check adds to a program, as libsma-check.a: the functions that a compiler calls at loads and stores
+ * under -fsanitize=thread, and copies by memcpy and similar functions. They report address and size if the program runs
+ * with SHMEM_CHECK=race; otherwise each is a load and a branch. None of it comes from the compiler's own thread
+ * checker.
  *
- * An archive: the program's own names come first, so a library could not take these over.
+ * An archive: the program's own names have precedence, so a library could not interpose these.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -120,7 +121,7 @@ void *__tsan_memset(void *dst, int value, size_t bytes);
 COPY(__wrap_memcpy, __real_memcpy)
 COPY(__wrap_memmove, __real_memmove)
 FILL(__wrap_memset)
-/* newer compilers name them so */
+/* names that newer compilers use */
 COPY(__tsan_memcpy, __real_memcpy)
 COPY(__tsan_memmove, __real_memmove)
 FILL(__tsan_memset)

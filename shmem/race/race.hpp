@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The race check, as the wrappers of tool_calls.cpp see it: what each call does to symmetric memory and to the order of
-// things, as an object with a part before the call and one after it. Nothing here is touched unless SHMEM_CHECK=race.
+// The race check, as seen by the wrappers of tool_calls.cpp: what each call does to symmetric memory and to ordering,
+// as an object with a part before the call and one after it. Nothing here is used unless SHMEM_CHECK=race.
 //
 //   race_calls     puts, gets, atomics, waits, fence, quiet      race_coll    collectives, locks, memory, contexts
-//   race_clock     what a PE knows of the others                 race_shadow  who touched which word last
+//   race_clock     what a PE knows of the others                 race_shadow  the last accesses to each word
 //   race_sync      words by which PEs order one another          race_site    places in the program
-//   race_report    what was found, as text and JSON              tool_lines   file and line of an address
-//   race_local     loads and stores of programs by oshcc --check; check_hooks.c is what these have in them
+//   race_report    the races found, as text and JSON             tool_lines   file and line of an address
+//   race_local     loads and stores of programs compiled by oshcc --check; check_hooks.c is linked into these
 //
-// race_state.hpp says how all that lies in memory, and shmem-race(7) what orders what.
+// race_state.hpp describes the layout of all that in memory, and shmem-race(7) the rules of ordering.
 #pragma once
 
 #include "tool.hpp"
@@ -21,7 +21,7 @@ namespace pgas_tools::race {
 
 extern bool g_on __attribute__((visibility("hidden")));
 
-// Blocks of memory in equal distances; stride: bytes from one block to the next.
+// Blocks of memory at equal distances; stride: bytes from one block to the next.
 struct span {
 	const void *addr = nullptr;
 	size_t bytes = 0, count = 1;
@@ -32,13 +32,13 @@ inline span strided(const void *addr, size_t bytes, ptrdiff_t distance, size_t c
 	return {addr, bytes * element, count, distance * static_cast<ptrdiff_t>(element)};
 }
 
-// Where in the program: which call, and where it returns to.
+// A place in the program: which call, and its return address.
 struct origin {
 	call id;
 	const void *returns_to;
 };
 
-// --- what the calls are ----------------------------------------------------------------------------------------------
+// --- kinds of calls --------------------------------------------------------------------------------------------------
 
 struct transfer { // puts and gets
 	shmem_ctx_t ctx;
@@ -56,7 +56,7 @@ struct atomic {
 	const void *object;
 	size_t bytes;
 	bool writes, fetches;
-	const void *fetched = nullptr; // where the old value goes when quiet says so; null: it is returned
+	const void *fetched = nullptr; // receives the old value, valid after quiet; null: it is returned
 	void before(const origin &caller);
 	void after(const origin &caller, uint64_t result);
 };
@@ -64,9 +64,9 @@ struct atomic {
 struct wait {
 	enum how : uint8_t {
 		always, // it holds when the call returns
-		answer, // it holds when the call says so
-		index,  // the one that the call returns
-		indices // so many as the call returns
+		answer, // it holds if the call says so
+		index,  // the element whose index the call returns
+		indices // as many as the call returns
 	};
 	const void *addr;
 	size_t bytes, count;
@@ -105,28 +105,28 @@ struct group {
 	explicit group(shmem_team_t team);
 	group(int start, int log_stride, int size);
 	std::vector<int> pes; // their numbers in the world
-	int me = kNoPe;       // which of them this PE is; kNoPe: none
+	int me = kNoPe;       // the index of this PE among them; kNoPe: not a member
 };
 
 struct collective {
 	enum how : uint8_t {
-		all,   // whoever returns knows that all have come
-		root,  // ... that the root has come
-		lower, // ... that those of lower numbers have come
+		all,   // on return all members are known to have arrived
+		root,  // ... the root is known to have arrived
+		lower, // ... those with lower numbers are known to have arrived
 	};
 	group who;
 	how order;
-	bool completes = false; // the operations of the default context
+	bool completes = false; // completes the operations of the default context
 	int root_pe = 0;
 	span dest{}, source{};
-	size_t part = 0; // of collect: what this PE brings, in bytes; dest is as long as all of them
+	size_t part = 0; // of collect: this PE's contribution in bytes; dest is as long as all of them together
 	uint32_t slot = 0, generation = 0;
 	uint64_t key = 0;
 	void before(const origin &caller);
 	void after(const origin &caller, uint64_t result);
 };
 
-struct allocation { // the barrier is there when memory is
+struct allocation { // there is a barrier only if memory is returned
 	collective all;
 	explicit allocation();
 	void before(const origin &caller) { all.before(caller); }
@@ -230,8 +230,8 @@ auto around(What what, const origin &caller, Call &&call_it) -> decltype(call_it
 
 // --- the job ---------------------------------------------------------------------------------------------------------
 
-void joined();   // when the program is in the job
+void joined();   // when the program has joined the job
 void all_left(); // by every PE; the collector reports
-void ending();   // when the job ends early: what was found up to then, by one PE of a host
+void ending();   // when the job ends early: what was found so far, by one PE of a host
 
 } // namespace pgas_tools::race

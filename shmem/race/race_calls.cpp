@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What calls of one PE do: puts, gets, atomics, signals, waits, fence and quiet. An access enters the shadow before it
-// happens, so who sees its effect finds it there.
+// The effects of calls by one PE: puts, gets, atomics, signals, waits, fence and quiet. An access enters the shadow
+// before it happens, so any PE that sees its effect finds it there.
 #include "race_state.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ lane_table g_lanes;
 
 constexpr uint32_t kFirstOther = 2;
 
-// The world's number, or kNoPe.
+// The PE's number in the world, or kNoPe.
 int world_number(shmem_ctx_t ctx, int pe)
 {
 	const int world = world_pe(ctx, pe);
@@ -33,7 +33,7 @@ size_t extent(const span &s)
 	return s.count ? s.bytes + (s.count - 1) * static_cast<size_t>(s.stride < 0 ? -s.stride : s.stride) : 0;
 }
 
-// The program's own buffer, against those of operations that are under way.
+// Checks the program's own buffer against those of operations in flight.
 void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uint32_t site_number)
 {
 	if (!s.addr || !s.bytes || !s.count)
@@ -145,7 +145,7 @@ void transfer::before(const origin &caller)
 	uint64_t word = 0;
 	if (signal) {
 		word = shmem_impl_tool_offset(signal);
-		if (c.signals.size() == kSignals) { // the oldest is taken for complete
+		if (c.signals.size() == kSignals) { // the oldest is assumed to be complete
 			const signalled &old = c.signals.front();
 			uint32_t &base = c.base[static_cast<size_t>(c.me) * kLanes + old.lane];
 			base = std::max(base, old.number);
@@ -242,7 +242,7 @@ void quiet::after(const origin &, uint64_t)
 	const uint32_t lane = lane_of(ctx);
 	if (!pes)
 		return complete(lane);
-	// complete at these PEs only; what they sent us has come, too
+	// complete at these PEs only; data fetched from them has also arrived
 	for (size_t i = 0; i <= count; i++) {
 		const int target = i < count ? world_number(ctx, pes[i]) : c.me;
 		if (target != kNoPe)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What this PE knows of all PEs' accesses, what it says of that, and how it learns what others said.
+// What this PE knows of all PEs' accesses, how it publishes that, and how it learns what others published.
 #include "race_state.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ size_t own_lanes()
 	return static_cast<size_t>(c.me) * kLanes;
 }
 
-// What a snapshot says besides the base.
+// The contents of a snapshot apart from the base.
 struct said {
 	uint32_t version = 0;
 	uint32_t fenced[kLanes];
@@ -44,7 +44,7 @@ void copy_words(int pe, size_t pos, said &out)
 		read_room(pe, pos + offsetof(snapshot, signals), out.signals, out.signals_used * sizeof(signalled));
 }
 
-// That snapshot, or a later one that has taken its place.
+// That snapshot, or a later one that has replaced it.
 void read_said(int pe, uint32_t version, said &out)
 {
 	const size_t pos = snapshot_at(version);
@@ -78,7 +78,7 @@ void prune()
 	std::erase_if(c.intervals, [](const interval &i) { return i.high <= c.base[i.lane]; });
 }
 
-// Numbers only grow, so it does not matter when a newer snapshot is written meanwhile.
+// Numbers only grow, so it does not matter if a newer snapshot is written meanwhile.
 void take_base(int pe, uint32_t version)
 {
 	const size_t pos = snapshot_at(version) + sizeof(snapshot);
@@ -136,7 +136,7 @@ void add_interval(const interval &what)
 	interval now = what;
 	if (now.high <= c.base[now.lane] || now.lane / kLanes == static_cast<uint32_t>(c.me))
 		return;
-	// with what touches it
+	// merged with those that touch it
 	std::erase_if(c.intervals, [&](const interval &i) {
 		if (i.lane != now.lane || i.target != now.target || i.low > now.high || now.low > i.high)
 			return false;
@@ -144,7 +144,7 @@ void add_interval(const interval &what)
 		now.high = std::max(now.high, i.high);
 		return true;
 	});
-	if (c.intervals.size() == kIntervals) { // to know too much is the lesser evil
+	if (c.intervals.size() == kIntervals) { // knowing too much is the lesser evil
 		raise(c.base, c.intervals.front().lane, c.intervals.front().high);
 		c.intervals.erase(c.intervals.begin());
 	}
@@ -167,7 +167,7 @@ uint32_t publish()
 	const uint32_t version = c.version + 1;
 	auto *s = reinterpret_cast<snapshot *>(c.mine + snapshot_at(version));
 	pgas_store_relaxed(&s->begun, version);
-	pgas_fence_full(); // who sees any of it sees that it has begun: read_said()
+	pgas_fence_full(); // a reader that sees any of it also sees that it has begun: read_said()
 	s->intervals_used = static_cast<uint32_t>(c.intervals.size());
 	s->signals_used = static_cast<uint32_t>(c.signals.size());
 	memcpy(s->fenced, c.fenced, sizeof s->fenced);
@@ -236,7 +236,7 @@ void learn_by_word(int pe, uint64_t stamp, int target, uint64_t word)
 	const auto there = static_cast<uint32_t>(target), first = static_cast<uint32_t>(pe) * kLanes;
 	for (uint32_t l = 0; l < kLanes; l++)
 		if (lane == l || lane == kAnyLane)
-			add_interval({first + l, there, 0, s.fenced[l]}); // what is below was known to be complete
+			add_interval({first + l, there, 0, s.fenced[l]}); // accesses up to here were known complete
 	for (uint32_t i = 0; i < s.signals_used; i++)
 		if (s.signals[i].target == there && (s.signals[i].word == word || lane == kAnyLane))
 			add_interval({first + s.signals[i].lane, there, s.signals[i].number - 1, s.signals[i].number});

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What calls of several PEs do: barriers and other collectives, allocation, teams; and locks and contexts.
+// The effects of calls by several PEs: barriers and other collectives, allocation, teams; also locks and contexts.
 //
-// Whoever comes to a collective leaves the version of what it knows in a slot of its room, by a name that all members
-// find alike (a hash of their list) and a count of such calls. Whoever returns reads the slots of those that it knows
-// to have come. A slot that another call has taken meanwhile is no harm: then the PE's last version is read.
+// A PE that enters a collective leaves the version of its knowledge in a slot of its room, keyed by a name that all
+// members compute alike (a hash of their list) and a count of such calls. A PE that returns reads the slots of those
+// that it knows to have arrived. If another call has reused a slot meanwhile, no harm is done: then the PE's latest
+// version is read.
 //
-// A collective's own accesses to source and dest come after what is left in the slot: others may return from the call
-// while this PE is still at it.
+// A collective's own accesses to source and dest come after the version that is left in the slot: others may return
+// from the call while this PE is still working on it.
 #include "race_state.hpp"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ group world()
 	return all;
 }
 
-// Returns what the PE brought to collect.
+// Returns the PE's contribution to collect.
 uint64_t learn_from_slot(int pe, const collective &call)
 {
 	slot there;
@@ -88,7 +89,7 @@ group::group(int start, int log_stride, int size)
 {
 	if (start < 0 || log_stride < 0 || log_stride > 30 || size <= 0 ||
 	    start + (static_cast<int64_t>(size - 1) << log_stride) >= c.n_pes)
-		return; // the call will say so
+		return; // the call reports the error
 	for (int i = 0; i < size; i++) {
 		pes.push_back(start + (i << log_stride));
 		if (pes.back() == c.me)
@@ -154,7 +155,7 @@ collective broadcast(group who, int root, span dest, span source, bool root_has_
 
 collective collect(group who, const void *dest, span source)
 {
-	// how long dest is becomes known when all have come
+	// the length of dest is known once all have arrived
 	return {std::move(who), collective::all, false, 0, {dest, 0}, source, source.bytes};
 }
 
@@ -199,7 +200,7 @@ void release::before(const origin &caller)
 	all.before(caller);
 }
 
-// Nobody gets this memory again before all PEs are in the next allocation.
+// No PE can get this memory again before all PEs have entered the next allocation.
 void release::after(const origin &caller, uint64_t)
 {
 	all.after(caller, 0);
@@ -226,7 +227,7 @@ team_end::team_end(shmem_team_t gone) : team(gone), all(meeting(group(gone)))
 {
 }
 
-// It ends the contexts of the team, and what they have under way.
+// It ends the contexts of the team and their operations in flight.
 void team_end::before(const origin &caller)
 {
 	{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Beginning and end of the race check in a job.
+// Start and end of the race check in a job.
 #include "race_state.hpp"
 
 #include <unistd.h>
@@ -46,7 +46,7 @@ layout plan(size_t room_bytes)
 	return l;
 }
 
-// Why the program cannot be checked; null: it can. All PEs come to the same answer.
+// Why the program cannot be checked; null if it can. All PEs get the same result.
 const char *obstacle(bool inlined_somewhere, size_t room_bytes)
 {
 	if (c.n_pes > UINT16_MAX)
@@ -61,7 +61,7 @@ const char *obstacle(bool inlined_somewhere, size_t room_bytes)
 	return c.place.end > room_bytes || c.place.blocks_count == 0 ? "there is no room for so many PEs" : nullptr;
 }
 
-// Each PE tells all others, by a number in their rooms.
+// Each PE notifies all others, through a number in their rooms.
 bool any_inlined()
 {
 	room_head *h = head_of_mine();
@@ -127,7 +127,7 @@ void all_left()
 	if (!g_on)
 		return;
 	g_on = false;
-	fflush(nullptr); // a job that found a race may be ended by its launcher
+	fflush(nullptr); // the launcher may end a job that found a race
 	if (c.me == g.collector)
 		report(false);
 	if (c.ctx != SHMEM_CTX_DEFAULT)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Loads and stores of programs that were compiled with oshcc --check: check_hooks.c passes them on to here. Only those
-// of symmetric memory matter.
+// Loads and stores of programs that were compiled with oshcc --check: check_hooks.c reports them here. Only accesses to
+// symmetric memory matter.
 //
-// There are many, and most repeat: a loop loads the same words again. As long as this PE has told nobody anything new,
-// its accesses can have one number, and one that was entered with that number needs no second look: who comes after it
-// finds it, and what came before it was looked at. Numbers that were entered are kept in a small table.
+// There are many, and most repeat: a loop loads the same words again. As long as this PE has published nothing new, its
+// accesses can share one number, and an access that was entered with that number needs no second check: later accesses
+// find it, and it was already checked against earlier ones. Entered numbers are kept in a small table.
 #include "race_state.hpp"
 
 namespace pgas_tools::race {
@@ -30,7 +30,8 @@ bool is_known_already(uintptr_t addr, size_t bytes, int how, uint32_t number)
 	return false;
 }
 
-// The program's own atomics order nothing by the standard. But many rely on it, and to believe them accuses nobody.
+// By the standard the program's own atomics order nothing. But many programs rely on them, and trusting them accuses
+// nobody.
 void release_by(const void *addr)
 {
 	const uint32_t version = publish();
@@ -56,13 +57,14 @@ extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(c
 		return;
 	if (!is_new)
 		c.issued[0]--; // touch() counts it
-	// who loads a flag in a loop knows of its put; who changes it does not, until it has
+	// an atomic load learns before its access, since a loop that polls a flag knows of its put; an atomic write
+	// learns only after it
 	const bool learns = atomic && !is_write(kKinds[how]);
 	if (learns)
 		learn_of_word(c.me, shmem_impl_tool_offset(addr), bytes, true);
 	else if (atomic)
 		release_by(addr);
-	// nobody but this PE waits for its words, so the version is of no use
+	// only this PE waits on its words, so the version is not used
 	touch(kKinds[how], c.me, {addr, bytes}, 0, c.version, site_of({pgas_tools::kMemoryAccess, where}));
 	finish_calls();
 	if (atomic && !learns)

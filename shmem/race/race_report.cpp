@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was found. Each PE keeps a list of pairs of places with what it saw first; at the end the collector reads the
-// lists of all, puts equal pairs together, and says them, as text and, when asked, as JSON. A job that found a race
-// does not end with status 0.
+// Reporting of races. Each PE keeps a list of pairs of places with the first occurrence of each; at the end the
+// collector reads the lists of all PEs, merges equal pairs, and reports them as text and, on request, as JSON. A job
+// that found a race does not end with status 0.
 #include "race_state.hpp"
 
 #include "tool_lines.hpp"
@@ -169,7 +169,7 @@ struct resolved {
 	std::string function, line, module;
 };
 
-// The call is before the address that it returns to.
+// The call precedes its return address.
 resolved resolve(const place &p)
 {
 	resolved r;
@@ -277,8 +277,9 @@ void write_json(const char *path, const summary &sum)
 
 // --- the exit status -------------------------------------------------------------------------------------------------
 
-constexpr int kFoundStatus = 66; // as other such tools have it
-// Of my host; they may have something to say after finalize. Never freed: exit needs it behind all destructors.
+constexpr int kFoundStatus = 66; // as in similar tools
+// PEs of this host, which may still have something to report after finalize. Never freed: exit needs it after all
+// destructors.
 std::vector<pid_t> *g_others = nullptr;
 
 void on_exit_found(int status, void *)
@@ -286,7 +287,7 @@ void on_exit_found(int status, void *)
 	if (!g_others || status != 0)
 		return;
 	fflush(nullptr);
-	// a launcher ends the job at the first PE that fails: let the others come to their own ends
+	// a launcher ends the job at the first PE that fails: let the others reach their own ends
 	const timespec nap = {0, 1'000'000};
 	for (int i = 0; i < 2000; i++) {
 		std::erase_if(*g_others, [](pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; });
@@ -297,7 +298,7 @@ void on_exit_found(int status, void *)
 	_exit(kFoundStatus);
 }
 
-// Registered before main, so that it runs after what the program registers.
+// Registered before main, so that it runs after everything that the program registers.
 __attribute__((constructor)) void register_exit()
 {
 	on_exit(on_exit_found, nullptr);

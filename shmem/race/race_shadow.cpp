@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The shadow of a PE's symmetric memory: the last accesses to each word, and to pages as a whole. Accesses that cover a
-// page take one cell there; others a cell of each word, in a block that the page gets at the first of them. A cell
-// gives way to an access that is ordered behind it and covers it, since whoever races with the old one races with the
-// new one, too. Where there is no such cell, or no block, or no page, something is forgotten, and counted.
+// The shadow of a PE's symmetric memory: the last accesses to each word, and to pages as a whole. An access that covers
+// a page takes one cell there; other accesses take a cell of each word, in a block that the page gets at the first of
+// them. A cell may be replaced by an access that is ordered after it and covers it, since any access that races with
+// the old one also races with the new one. If there is no such cell, or no block, or no page, something is forgotten,
+// and counted.
 #include "race_state.hpp"
 
 #include <sched.h>
@@ -31,7 +32,8 @@ uint64_t stamp_of(const cell &a)
 	return uint64_t{a.version} * 16 + a.lane;
 }
 
-// Of our own accesses only those of one lane, and what was done when its call returned, have an order.
+// Among our own accesses, those of the same lane are ordered, and so are those that were complete when their call
+// returned.
 bool is_behind(const access &mine, const cell &k, int target)
 {
 	return k.pe == static_cast<uint32_t>(c.me) ? k.lane == mine.lane || k.lane == 0 : is_known(k, target);
@@ -46,14 +48,14 @@ shadow::shadow(int pe) : pe_(pe), near_(c.near[static_cast<size_t>(pe)])
 	uint64_t *lock = &head_of_mine()->lock;
 	unsigned tries = 0;
 	while (pshmem_ctx_uint64_atomic_compare_swap(c.ctx, lock, 0, static_cast<uint64_t>(c.me) + 1, pe) != 0) {
-		// peers that cannot map our memory need us meanwhile: a test that fails looks after them
+		// peers that cannot map our memory need us meanwhile: a test that fails acts for them
 		uint64_t never = 0;
 		if (++tries % 8 == 0) {
 			pshmem_uint64_test(&head_of_mine()->magic, SHMEM_CMP_EQ, never);
 			sched_yield();
 		}
 	}
-	pgas_fence_full(); // what the last holder wrote is there
+	pgas_fence_full(); // makes the writes of the last holder visible
 }
 
 shadow::~shadow()
@@ -85,7 +87,7 @@ void shadow::write_back()
 
 // --- pages and blocks ------------------------------------------------------------------------------------------------
 
-// Who waits for a word whose writers are forgotten must take them for granted.
+// A PE that waits for a word whose writers were forgotten must assume that it is synchronised with them.
 void shadow::note_forgotten(const cell &gone)
 {
 	if (!is_write(kind_of(gone)))
@@ -108,7 +110,7 @@ uint32_t shadow::take_block(page &owner)
 	auto *h = at<room_head>(c.place.head);
 	uint32_t *owners = at<uint32_t>(c.place.owners, c.place.blocks_count);
 	uint32_t block;
-	if (h->blocks_next) { // given back
+	if (h->blocks_next) { // one that was given back
 		block = at<uint32_t>(c.place.free_blocks, c.place.blocks_count)[--h->blocks_next];
 	} else if (h->blocks_used < c.place.blocks_count) {
 		block = h->blocks_used++;
@@ -122,7 +124,7 @@ uint32_t shadow::take_block(page &owner)
 		old->block = 0;
 	}
 	const auto number = static_cast<uint32_t>(
-		hash(owner.key) % kPages); // where the search for it begins; it is within kPageTries from there
+		hash(owner.key) % kPages); // where the search for it starts; it is within kPageTries from there
 	for (uint32_t i = 0; i < kPageTries; i++) {
 		const uint32_t index = (number + i) % kPages;
 		if (at<page>(c.place.pages + index * sizeof(page))->key == owner.key)
@@ -180,7 +182,7 @@ void shadow::look(const cell *cells, const access &mine, uint32_t mask, uint64_t
 		if (!k.what || !(k.mask & mask) || !may_clash(kind_of(k), mine.what) || is_known(k, pe_))
 			continue;
 		uint64_t low = offset, high = offset + bytes;
-		if (bytes == kWordBytes) { // the bytes of the word that both have
+		if (bytes == kWordBytes) { // the bytes of the word that both access
 			const uint32_t both = k.mask & mask;
 			low = offset + static_cast<uint64_t>(__builtin_ctz(both));
 			high = offset + 32 - static_cast<uint64_t>(__builtin_clz(both));
@@ -208,7 +210,7 @@ void shadow::leave_cell(cell *cells, const access &mine, uint32_t mask)
 			continue;
 		}
 		const bool covered = !(k.mask & ~mask);
-		// who clashes with the old one would clash with the new one
+		// an access that clashes with the old one would also clash with the new one
 		const bool stronger = mine.what == kind::write || kind_of(k) == mine.what ||
 				      (mine.what == kind::atomic_write && kind_of(k) == kind::atomic_read);
 		if (covered && stronger && is_behind(mine, k, pe_)) {
@@ -220,7 +222,7 @@ void shadow::leave_cell(cell *cells, const access &mine, uint32_t mask)
 	}
 	if (!dst)
 		dst = empty;
-	if (!dst) { // one that is ordered behind nothing of ours; another one each time
+	if (!dst) { // replace one that ours is not ordered after; a different one each time
 		dst = &cells[mine.number % kCells];
 		if (!is_known(*dst, pe_))
 			at<room_head>(c.place.head)->cells_forgotten++;
@@ -291,7 +293,7 @@ void shadow::enter(const access &mine, uint64_t offset, size_t bytes, std::vecto
 		offset += part;
 		bytes -= part;
 		if (!near_)
-			write_back(); // the next part may lie in memory that overlaps a copy
+			write_back(); // the next part may be in memory that overlaps a copy
 	}
 }
 
@@ -328,7 +330,7 @@ void shadow::writers(uint64_t offset, size_t bytes, std::vector<std::pair<int, u
 		if (p->block)
 			add(words_of(*const_cast<page *>(p), word, 1));
 	}
-	(void)bytes; // variables to wait for lie in one word
+	(void)bytes; // variables to wait for are within one word
 	const uint64_t *gone = forgotten();
 	for (int pe = 0; pe < c.n_pes; pe++)
 		if (gone[pe])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Places in the program, by number: where a call returns to, in which file. A PE writes its own into its room; whoever
-// reports finds function and line. And what a symmetric address is called.
+// Places in the program, by number: the return address of a call, and its file. A PE writes its own into its room; the
+// PE that reports finds function and line. Also names for symmetric addresses.
 #include "race_state.hpp"
 
 #include "tool_symbols.hpp"
@@ -34,7 +34,7 @@ std::unordered_map<place_key, uint32_t, place_hash> g_known;
 
 struct in_file {
 	std::string path;
-	uint64_t address = 0; // as the file counts
+	uint64_t address = 0; // relative to the file
 };
 
 in_file find_file(const void *address)

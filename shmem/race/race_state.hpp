@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the race check lies in memory.
+// The memory layout of the race check.
 //
-// Every access has a lane of its PE and a number in it. Lane 0 is for what is done when its call returns; the others
-// are for what a context has under way, lane 1 for the default context. What a PE knows is, for each lane of each PE,
-// up to which number accesses are complete (base), and which later ones are, but only those to the memory of one PE:
-// that is what fence, signals and shmem_pe_quiet give (intervals). An access is ordered behind another when the PE
-// knew, as it made its own, that the other was complete.
+// Every access belongs to a lane of its PE and has a number within it. Lane 0 is for accesses that are complete when
+// their call returns; the others are for operations that a context has in flight, lane 1 for the default context. A PE
+// knows, for each lane of each PE, up to which number accesses are complete (base), and which later ones are complete
+// only with respect to the memory of one PE, as a result of fence, signals and shmem_pe_quiet (intervals). An access is
+// ordered after another if the PE knew, when it made its own, that the other was complete.
 //
-// Whoever may be synchronised with, by a put or atomic, a lock or a collective, first writes what it knows into its
-// room, as a snapshot with a version, and leaves the version where the other side finds it: in the shadow of the word,
-// in the table of words, or in the slot of a collective. All numbers only grow: who comes late and reads a newer
-// snapshot knows too much, and may miss a race, but accuses nobody.
+// Before a PE does anything that others may synchronise with (a put or atomic, a lock or a collective), it writes what
+// it knows into its room, as a snapshot with a version, and leaves the version where the other side finds it: in the
+// shadow of the word, in the table of words, or in the slot of a collective. All numbers only grow: a PE that is late
+// and reads a newer snapshot knows too much, and may miss a race, but accuses nobody.
 //
-// The room of a PE (offsets by layout): written by the owner alone but for what the lock guards, which is the shadow of
-// its memory and the table of its words; all PEs write there, by loads and stores or, far ones, by gets and puts.
+// The room of a PE (offsets by layout) is written only by its owner, except for the parts that the lock guards, which
+// are the shadow of its memory and the table of its words; all PEs write these, by loads and stores or, if far, by gets
+// and puts.
 #pragma once
 
 #include "race.hpp"
@@ -27,10 +28,10 @@ namespace pgas_tools::race {
 
 // --- sizes -----------------------------------------------------------------------------------------------------------
 
-constexpr uint32_t kLanes = 8; // contexts beyond share the last ones: a quiet of one then stands for the others, too
+constexpr uint32_t kLanes = 8; // further contexts share the last lanes: quiet on one then counts for the others as well
 constexpr uint32_t kAnyLane = 15;
 constexpr size_t kPageBytes = 4096, kWordBytes = 8, kWordsPerPage = kPageBytes / kWordBytes;
-constexpr uint32_t kCells = 4; // accesses that are known of a word, or of a page
+constexpr uint32_t kCells = 4; // accesses that are recorded per word, or per page
 constexpr uint32_t kPages = 1u << 17;
 constexpr uint32_t kPageTries = 32, kWordTries = 16;
 constexpr uint32_t kSites = 1u << 14, kModules = 32, kModuleBytes = 256;
@@ -39,7 +40,7 @@ constexpr uint32_t kSlots = 256, kSlotRing = 4;
 constexpr uint32_t kIntervals = 128, kSignals = 64, kLocals = 256;
 constexpr size_t kSnapshotBytes = size_t{32} << 20, kWordTableBytes = size_t{16} << 20;
 
-// --- what is shared --------------------------------------------------------------------------------------------------
+// --- data that PEs share ---------------------------------------------------------------------------------------------
 
 enum class kind : uint32_t { none, read, write, atomic_read, atomic_write };
 constexpr bool is_write(kind k)
@@ -64,10 +65,10 @@ struct cell {                                                // an access
 static_assert(sizeof(cell) == 16);
 
 struct page {
-	uint64_t key;   // number of the page + 1; 0: nobody's
+	uint64_t key;   // number of the page + 1; 0: unused
 	uint32_t block; // cells of its words, + 1; 0: none
 	uint32_t unused;
-	cell whole[kCells]; // accesses to all of it
+	cell whole[kCells]; // accesses to the whole page
 };
 static_assert(sizeof(page) == 80);
 
@@ -76,23 +77,23 @@ struct interval {      // (low, high] of a lane, to the memory of one PE
 	uint32_t target;
 	uint32_t low, high;
 };
-struct signalled { // a put of ours that is there when its signal is
+struct signalled { // a put of ours that has arrived when its signal has
 	uint64_t word;
 	uint32_t target, lane, number, unused;
 };
 
 struct snapshot {
-	uint32_t begun, done; // its version; equal while it is whole
+	uint32_t begun, done; // its version; equal if it is complete
 	uint32_t intervals_used, signals_used;
 	uint32_t fenced[kLanes];
 	interval intervals[kIntervals];
 	signalled signals[kSignals];
-	// then base[n_pes * kLanes]
+	// followed by base[n_pes * kLanes]
 };
 static_assert(sizeof(snapshot) % 8 == 0);
 
-// A word of atomics, or a lock, is n_pes + 1 numbers in the table: its key + 1, and the last release by each PE as
-// version * 16 + lane, or kAnyLane.
+// The table entry of a word of atomics, or of a lock, is n_pes + 1 numbers: its key + 1, and the last release by each
+// PE as version * 16 + lane, or kAnyLane.
 
 struct slot {
 	uint64_t key;
@@ -101,16 +102,16 @@ struct slot {
 };
 
 struct site {
-	uint64_t offset; // in the file's memory; 0: unknown
+	uint64_t offset; // within the file; 0: unknown
 	uint32_t module, call;
 };
 
-struct race_entry { // found by the PE that has it
+struct race_entry { // found by the PE whose room has it
 	uint32_t my_site, other_site;
 	uint32_t other_pe, target;
 	kind mine, other;
 	uint32_t bytes, unused;
-	uint64_t offset, count; // offset: in the target's symmetric memory; kPrivate: not in it
+	uint64_t offset, count; // offset: in the target's symmetric memory; kPrivate: outside it
 	char what[64];          // the variable or block, as the finder knows it
 };
 constexpr uint64_t kPrivate = UINT64_MAX;
@@ -121,10 +122,10 @@ struct room_head {
 	uint64_t magic;
 	uint32_t version; // the last snapshot
 	uint32_t blocks_used, blocks_next, modules_used, sites_used, races_used, pid, found;
-	// guarded by the lock: what gave way to newer things though it was not ordered
+	// guarded by the lock: entries that were replaced although they were not ordered
 	uint64_t pages_forgotten, cells_forgotten, words_forgotten;
 	uint64_t checked;        // accesses, by the owner
-	uint64_t races_left_out; // pairs that had no room
+	uint64_t races_left_out; // pairs for which there was no space
 	slot slots[kSlots][kSlotRing];
 };
 constexpr uint64_t kRaceMagic = 0x31306563617273ull;
@@ -139,7 +140,7 @@ constexpr size_t kBlockBytes = kWordsPerPage * kCells * sizeof(cell);
 
 // --- this PE ---------------------------------------------------------------------------------------------------------
 
-struct local_buffer { // of an operation that is under way
+struct local_buffer { // of an operation in flight
 	uintptr_t begin, end;
 	bool written;
 	uint32_t lane, site;
@@ -153,19 +154,19 @@ struct fetch_under_way {
 struct checker {
 	int me = 0, n_pes = 0;
 	bool threads = false;
-	char *mine = nullptr;     // the room
-	std::vector<char *> near; // of each PE, as it is mapped here; or null
+	char *mine = nullptr;     // our own room
+	std::vector<char *> near; // each PE's room as mapped here; or null
 	layout place{};
-	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT; // of our own operations
+	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT; // for the checker's own operations
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	// what this PE knows
 	std::vector<uint32_t> base;
 	std::vector<interval> intervals;
 	std::vector<signalled> signals;
-	std::vector<uint32_t> seen; // the version that was last taken over from each PE
+	std::vector<uint32_t> seen; // the version that was last learned from each PE
 	uint32_t issued[kLanes]{}, fenced[kLanes]{};
 	uint32_t version = 0;
-	uint32_t published = 0; // number in lane 0 that the last snapshot has
+	uint32_t published = 0; // number in lane 0 in the last snapshot
 	bool changed = true;    // since the last snapshot
 	std::vector<local_buffer> locals;
 	std::vector<fetch_under_way> fetches;
@@ -178,7 +179,7 @@ inline room_head *head_of_mine()
 	return reinterpret_cast<room_head *>(c.mine + c.place.head);
 }
 
-class holder { // threads of a PE come one after the other
+class holder { // serialises the threads of a PE
 public:
 	holder() { pthread_mutex_lock(&c.mutex); }
 	~holder() { pthread_mutex_unlock(&c.mutex); }
@@ -188,14 +189,14 @@ public:
 
 // race_clock.cpp
 bool is_known(const cell &access, int target);
-uint32_t publish();                   // returns the version that says all that this PE knows
-void complete(uint32_t lane);         // all of it is done
-void learn(int pe, uint32_t version); // what that PE knew then
-// the same from a word in target's memory, which was written on that lane behind what was fenced
+uint32_t publish();                   // returns the version that contains everything this PE knows
+void complete(uint32_t lane);         // the whole lane is complete
+void learn(int pe, uint32_t version); // what that PE knew at that version
+// the same from a word in target's memory, which was written on that lane after what was fenced
 void learn_by_word(int pe, uint64_t stamp, int target, uint64_t word);
 void learn_latest(int pe);
 void add_interval(const interval &what);
-void add_own_interval(uint32_t lane, uint32_t target); // what this PE has done to that one's memory is complete
+void add_own_interval(uint32_t lane, uint32_t target); // this PE's accesses to target's memory are complete
 void read_room(int pe, size_t offset, void *dst, size_t bytes);
 
 // race_shadow.cpp
@@ -203,19 +204,19 @@ struct access {
 	kind what;
 	uint32_t lane, number, version, site;
 };
-struct clash { // what an access met
+struct clash { // an earlier access that races with this one
 	cell other;
 	uint64_t low, high;
 };
-class shadow { // of one PE's memory, locked
+class shadow { // the shadow of one PE's memory, locked during its lifetime
 public:
 	explicit shadow(int pe);
 	~shadow();
 	shadow(const shadow &) = delete;
 	shadow &operator=(const shadow &) = delete;
-	// looks whether it is ordered behind what was there, and leaves a cell; stay: leaves none
+	// checks whether the access is ordered after earlier ones, and leaves a cell; stay false: leaves none
 	void enter(const access &mine, uint64_t offset, size_t bytes, std::vector<clash> &found, bool stay = true);
-	void forget(uint64_t offset, size_t bytes); // the memory is nobody's
+	void forget(uint64_t offset, size_t bytes); // the memory was freed
 	// stamps of plain writes to a word, by PE
 	void writers(uint64_t offset, size_t bytes, std::vector<std::pair<int, uint64_t>> &found);
 	// race_sync.cpp
@@ -249,25 +250,25 @@ private:
 	uint64_t *forgotten() { return at<uint64_t>(c.place.forgotten, static_cast<size_t>(c.n_pes)); }
 	int pe_;
 	char *near_;
-	std::vector<copy> copies_; // of what is far
+	std::vector<copy> copies_; // of far memory
 };
 
 // race_site.cpp
 uint32_t site_of(const origin &caller);
 void name_place(uint64_t offset, char (&text)[64]);
-// race_report.cpp; early: the job ends before its time, so only what is mapped here can be read
+// race_report.cpp; early: the job ends prematurely, so only rooms that are mapped here can be read
 void report(bool early);
 void found(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes);
 // race_calls.cpp
 uint32_t lane_of(shmem_ctx_t ctx);
 void lane_made(shmem_ctx_t ctx);
 uint32_t lane_gone(shmem_ctx_t ctx);
-void lanes_of_team(shmem_team_t gone); // its contexts go, and their operations are complete
-// One access of this PE, checked and entered. Returns false when the memory is none that is checked.
+void lanes_of_team(shmem_team_t gone); // its contexts end, and their operations are complete
+// One access of this PE, checked and entered. Returns false if this memory is not checked.
 bool touch(kind what, int target, const span &where, uint32_t lane, uint32_t version, uint32_t site_number,
 	   bool stay = true);
 void learn_of_word(int target, uint64_t word, size_t bytes, bool plain_too);
-void finish_calls(); // all of lane 0 is done
+void finish_calls(); // everything in lane 0 is complete
 // A program may join again.
 void forget_places();
 void forget_meetings();

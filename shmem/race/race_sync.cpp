@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Words by which PEs order one another: those of atomics and signals, and locks. The table of a PE has for each of them
-// the last release of every PE. A word that finds no place takes another one's, whose releases are then taken for
-// granted by whoever asks for any word.
+// the last release of every PE. A word that finds no free entry takes over another word's; the releases of that one are
+// then assumed in every query, for any word.
 #include "race_state.hpp"
 
 #include <algorithm>
 
 namespace pgas_tools::race {
 
-// Where a word's stamps are; null when it has none.
+// The stamps of a word; null when it has none.
 uint64_t *shadow::stamps_of(uint64_t key, bool make)
 {
 	const auto count = static_cast<size_t>(c.n_pes);
@@ -58,7 +58,7 @@ void shadow::releases(uint64_t key, std::vector<std::pair<int, uint64_t>> &found
 			found.emplace_back(pe, gone[pe]);
 }
 
-// The call has seen what was written there, so it comes after whoever wrote.
+// The call has read what was written there, so it is ordered after the writers.
 void learn_of_word(int target, uint64_t word, size_t bytes, bool plain_too)
 {
 	std::vector<std::pair<int, uint64_t>> found;

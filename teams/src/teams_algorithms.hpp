@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the files of the collectives have in common: which algorithm is taken, and those across hosts.
+// Shared by the files of the collectives: the choice of algorithm, and the algorithms across hosts.
 #pragma once
 
 #include <teams/teams_coll.hpp>
@@ -9,7 +9,7 @@ namespace pgas::teams {
 
 // --- small things ----------------------------------------------------------------------------------------------------
 
-// i of a ring of n; one turn too far at most
+// i modulo n, for an i at most one turn outside a ring of n
 inline int wrap(int i, int n)
 {
 	return i >= n ? i - n : i < 0 ? i + n : i;
@@ -23,18 +23,18 @@ inline void copy_own(void *dest, const void *source, size_t bytes)
 
 // --- choice ----------------------------------------------------------------------------------------------------------
 
-// does a team on so many hosts use algorithms that need staging memory?
+// does a team on this many hosts use algorithms that need staging memory?
 bool wants_staging(int hosts);
 
 // --- across hosts: teams_hosts.cpp, teams_reduce_hosts.cpp -----------------------------------------------------------
 
-// Blocks of different lengths: member j's lies at offset[j] of dest, up to offset[j + 1]; mine is `source`.
+// Blocks of different lengths: member j's is at [offset[j], offset[j + 1]) of dest; mine is `source`.
 void allgather_hosts(team &t, fcollect_algorithm how, char *dest, const char *source, const size_t *offset);
 void reduce_hosts(team &t, reduce_algorithm how, const reduction &op, char *dest, const char *source, size_t elements);
 void broadcast_hosts(team &t, bcast_algorithm how, char *dest, const char *source, size_t bytes, int root,
 		     bool root_too);
 
-// What alltoall sends to a member; the algorithm decides in which order.
+// What alltoall sends to each member; the algorithm decides the order.
 struct alltoall_moves {
 	void (*send)(team &t, int dest, const void *arg);
 	const void *arg;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Broadcast on one host. Members are told along a tree of four below each, so that no member writes more than four
-// lines and all are told within log4(n) hops; a stream of broadcasts then costs what one member's four lines cost.
+// Broadcast on one host. Members are notified along a tree with four children each, so that no member writes more than
+// four lines and all are notified within log4(n) hops; a stream of broadcasts then costs what one member's four lines
+// cost.
 //
-//   up to 8 bytes     beside the number, in a note
-//   up to 56 bytes    beside the number, in a line
-//   more              a note says that the root's source may be read; all members read it at a time, and the root
+//   up to 8 bytes     next to the number, in a note
+//   up to 56 bytes    next to the number, in a line
+//   more              a note says that the root's source may be read; all members read it concurrently, and the root
 //                     waits for their progress
 //
-// flat: the root tells everybody itself, for more processes than cores, where a hop costs a time slice instead of a
-// cache miss.
+// flat: the root notifies all members itself. Used with more processes than cores, where a hop costs a time slice
+// instead of a cache miss.
 #include "teams_algorithms.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace pgas::teams {
 namespace {
 
-// Who tells whom; members are numbered from the root on, `first` up to `end` are below me.
+// A position in the tree: members are numbered from the root on; my children are `first` up to `end`, my parent is
+// `above`.
 struct place {
 	int root, index, first, end, above;
 };
@@ -31,7 +33,7 @@ place place_of(const team &t, int root, int fan)
 		static_cast<int>(std::min<int64_t>(first + fan, n)), wrap((index - 1) / fan + root, n)};
 }
 
-// Where a member finds broadcast `number` when `source` tells it.
+// The line in which a member receives broadcast `number` from `source`.
 line *told_line(const team &t, uint64_t number, int source, bool fits_note)
 {
 	if (fits_note)
@@ -39,7 +41,8 @@ line *told_line(const team &t, uint64_t number, int source, bool fits_note)
 	return in_line(t, t.block, number, source);
 }
 
-// Until those below me have read what I am about to write over. Asks for half of the ring, so that it asks seldom.
+// Waits until my children have read what I am about to overwrite. Waits for half of the ring at once, so it waits
+// rarely.
 void await_below(team &t, const place &p, uint64_t number, unsigned ring)
 {
 	if (t.below_root != p.root) {
@@ -78,7 +81,7 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 		if (root_too)
 			copy_own(dest, source, bytes);
 		if (!beside)
-			await_progress(t, number); // they have read my source
+			await_progress(t, number); // until all have read my source
 	} else if (beside) {
 		memcpy(dest, told->payload, bytes);
 	} else if (is_near(t, root)) {
@@ -122,7 +125,7 @@ void broadcast_in_turn(team &t, void *dest, const void *source, size_t bytes, in
 	if (bytes && t.size > 1 && t.block) {
 		const auto how = choose_bcast(t, bytes);
 		if (how != bcast_algorithm::direct && how != bcast_algorithm::flat)
-			sync(t); // others write into dest
+			sync(t); // other members write into dest
 	}
 	broadcast(t, dest, source, bytes, root, root_too);
 }

@@ -55,7 +55,7 @@ void channels_open(team &t)
 	if (t.hosts > 1 && !in_order_of_hosts(t))
 		line_up(t, *c);
 	t.channel = c;
-	// Where these words lie an earlier team may have had bytes. Nobody writes them before we have sent a message.
+	// Bytes of an earlier team may be where these words are. No member writes them before we have sent a message.
 	memset(taken_words(t, 0), 0, count * kLine);
 }
 
@@ -74,7 +74,7 @@ uint64_t channels_highest(const team &t)
 	if (!t.channel)
 		return 0;
 	const size_t count = 2 * channels_of(t.size);
-	const uint64_t *numbers = t.channel->sent; // and received, behind them
+	const uint64_t *numbers = t.channel->sent; // received follows sent in the same array
 	return count ? *std::max_element(numbers, numbers + count) : 0;
 }
 

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Channels: how pieces of non-blocking collectives travel. A channel leads from every member to the one 2^level places
-// further on, or back, so that each has one writer and one reader whatever collective uses it, and trees with any root,
-// dissemination and Bruck's algorithms all run over the same few: a member has 2 log2(n) of them in each sense.
+// Channels carry the pieces of non-blocking collectives. A channel leads from every member to the one 2^level places
+// further on, or back. So each channel has one writer and one reader whichever collective uses it, and trees with any
+// root, dissemination and Bruck's algorithms all use the same few: a member has 2 log2(n) of them in each sense.
 //
-// A channel has kSlots slots in its reader's memory, and messages with numbers. Message m lies in slot m % kSlots: up
-// to kInline bytes beside its number in a line of the reader's block, more in a piece of staging memory. When the
-// reader has it out it says so in the writer's block, where the words of all slots of a channel share a line; then
-// message m + kSlots may be written. The writer keeps what it read there, so that the line travels once for many
-// messages. So messages need not be read in the order of their numbers, and several collectives may be under way on one
-// channel: each takes its numbers when it starts, which members do in the same order.
+// A channel has kSlots slots in its reader's memory, and its messages are numbered. Message m uses slot m % kSlots: up
+// to kInline bytes next to its number in a line of the reader's block, more in a piece of staging memory. When the
+// reader has consumed it, it writes the number to the writer's block, where the words of all slots of a channel share a
+// line; then message m + kSlots may be written. The writer caches the words it read there, so that the line travels
+// once for many messages. Messages need not be read in the order of their numbers, and several collectives may be in
+// progress on one channel: each takes its numbers when it starts, and members start collectives in the same order.
 //
-// Places: on several hosts members are lined up host by host, so that the shorter steps stay on a host. A reduction
-// whose operands must be taken in the order of members needs that order: it has a lane, a set of channels, of its own.
+// Places: on several hosts members are ordered host by host, so that the shorter steps stay on a host. A reduction
+// whose operands must be combined in the order of members needs that order: it has its own set of channels, a lane.
 #pragma once
 
 #include <teams/teams_team.hpp>
 
 namespace pgas::teams {
 
-// A segment is kPieces of them; there is room for more than one, so that one is written while another is read.
+// A segment consists of kPieces pieces; the slots hold more than one segment, so that one is written while another is
+// read.
 constexpr unsigned kPieces = 2, kSlots = 8;
 constexpr size_t kPieceBytes = 32 * 1024;
 constexpr int kMostLevels = 20; // kMostRanks
 
 enum direction : int { onward = 0, back = 1 };
 
-// One order of the members; null: that of their numbers.
+// One order of the members; null: the order of their numbers.
 struct lane {
 	const int *member_at = nullptr, *place_of = nullptr;
 };
@@ -35,9 +36,9 @@ struct channels {
 	int levels = 0;
 	size_t slots = 0;                              // of all channels
 	lane lanes[2];                                 // 0: host by host; 1: in the order of members
-	uint64_t *sent = nullptr, *received = nullptr; // by channel: the highest number taken
-	uint64_t *out = nullptr;                       // by slot: what readers said last when we looked
-	int *orders = nullptr;                         // memory of the lane
+	uint64_t *sent = nullptr, *received = nullptr; // by channel: the highest number assigned
+	uint64_t *out = nullptr;                       // by slot: the numbers last read from the readers' words
+	int *orders = nullptr;                         // memory of the lanes' arrays
 };
 
 inline int levels_of(int n)
@@ -51,16 +52,16 @@ inline size_t channels_of(int n)
 {
 	return 2 * static_cast<size_t>(g_job.lanes) * static_cast<size_t>(levels_of(n));
 }
-// Lines of staging memory of a team of n.
+// Lines of staging memory that a team of n needs.
 inline uint32_t staging_lines(int n, bool with_staging)
 {
 	return static_cast<uint32_t>((channels_of(n) * kSlots * kPieceBytes + (with_staging ? kStagingBytes : 0)) /
 				     kLine);
 }
 
-void channels_open(team &t); // numbers, block and staging memory are there
+void channels_open(team &t); // numbers, block and staging memory must be set
 void channels_close(team &t);
-uint64_t channels_highest(const team &t); // number in any line
+uint64_t channels_highest(const team &t); // the highest number in any line
 
 // --- a channel -------------------------------------------------------------------------------------------------------
 
@@ -76,7 +77,7 @@ inline int place_of(const lane &l, int member)
 {
 	return l.place_of ? l.place_of[member] : member;
 }
-// Who is at the other end of one of my channels; mine: I send there.
+// The member at the other end of one of my channels; mine: I send on it.
 inline int other_end(const team &t, int lane, direction dir, int level, bool mine)
 {
 	const auto &order = t.channel->lanes[lane];
@@ -96,7 +97,7 @@ inline line *message_line(const team &t, int channel, uint64_t number)
 {
 	return channel_lines(t) + slot_of(channel, number);
 }
-// Where the reader says so; set_number() writes a word.
+// Where the reader reports a consumed message; set_number() writes a word.
 static_assert(kSlots * sizeof(uint64_t) == kLine);
 inline uint64_t *taken_words(const team &t, int channel)
 {
@@ -135,7 +136,7 @@ inline void send_message(team &t, int dest, int channel, uint64_t number, const 
 	set_line(t, dest, item, number, beside, bytes);
 }
 
-// Where message `number` of so many bytes is, or null: it is not there yet.
+// Where message `number` of `bytes` bytes is, or null if it has not arrived.
 inline char *message_here(const team &t, int channel, uint64_t number, size_t bytes)
 {
 	line *item = message_line(t, channel, number);
@@ -145,7 +146,7 @@ inline char *message_here(const team &t, int channel, uint64_t number, size_t by
 	return bytes > kInline ? piece_of(t, t.me, channel, number) : item->payload;
 }
 
-// I have it out.
+// Reports that message `number` has been consumed, so its slot is free.
 inline void message_taken(team &t, int source, int channel, uint64_t number)
 {
 	set_number(t, source, reinterpret_cast<line *>(taken_words(t, channel) + number % kSlots), number);

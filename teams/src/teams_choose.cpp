@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which algorithm: one table per collective. The first row that fits is taken; a row fits when the team is on one host
-// or on several, as the row says, and the bytes are at most its limit. What the user asks for (client.forced) comes
-// before the table. Any algorithm gives the right result on any team, so a forced one is never refused.
+// Which algorithm runs: one table per collective. The first row that fits is taken; a row fits when the team is on one
+// host or on several, as the row says, and the bytes are at most its limit. The user's choice (client.forced) precedes
+// the table. Any algorithm gives the right result on any team, so a forced one is never refused.
 #include "teams_algorithms.hpp"
 
 namespace pgas::teams {
@@ -66,7 +66,7 @@ bool is_on(const team &t, hosts_kind hosts)
 template <class Algorithm, size_t N>
 Algorithm choose(const team &t, size_t bytes, Algorithm forced, const rule<Algorithm> (&table)[N])
 {
-	if (PGAS_UNLIKELY(!t.block)) // the others need the flags of a team
+	if (PGAS_UNLIKELY(!t.block)) // other algorithms need a team's flags
 		return Algorithm::direct;
 	if (PGAS_UNLIKELY(forced != Algorithm::automatic))
 		return forced;

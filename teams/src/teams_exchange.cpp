@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The exchange, and how far members have come. Why a line may be written again is in teams_team.hpp.
+// The exchange, and the members' progress. Why a line may be written again is in teams_team.hpp.
 #include <teams/teams_team.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ void exchange_gather(team &t, uint64_t number)
 {
 	const line *input = in_line(t, t.block, number, 0);
 	const int n = t.size;
-	for (int j = 0; j < n; j++) // relaxed loads: those of lines that are there already overlap
+	for (int j = 0; j < n; j++) // relaxed: loads of lines that have arrived overlap
 		if (PGAS_UNLIKELY(pgas_load_relaxed(&input[j].number) != number))
 			await([=] { return pgas_load_relaxed(&input[j].number) == number; });
 	pgas_fence_acquire(); // pairs with store_release in set_line()
@@ -25,7 +25,7 @@ void exchange(team &t, const void *payload, size_t bytes)
 	if (bytes)
 		memcpy(mine.payload, payload, bytes);
 	const uint64_t number = exchange_begin(t);
-	for (int j = t.me; j < t.size; j++) // from me on: members do not all begin with the same
+	for (int j = t.me; j < t.size; j++) // from me on: members do not all begin with the same one
 		exchange_post(t, number, j, mine, bytes);
 	for (int j = 0; j < t.me; j++)
 		exchange_post(t, number, j, mine, bytes);
@@ -47,7 +47,7 @@ uint64_t await_progress_of(team &t, int member, uint64_t number)
 	return seen;
 }
 
-// The slowest member decides what is known, which may be more than was asked for.
+// The slowest member decides what is known, which may be more than the caller requires.
 void await_progress(team &t, uint64_t number)
 {
 	uint64_t slowest = UINT64_MAX;
@@ -58,7 +58,7 @@ void await_progress(team &t, uint64_t number)
 
 void completed(team &t)
 {
-	// pairs with await() in await_progress_of(), by which the root of a broadcast waits
+	// pairs with await() in await_progress_of(), with which the root of a broadcast waits
 	pgas_store_release(&head_of(t.block)->progress.number, t.exchanges);
 }
 

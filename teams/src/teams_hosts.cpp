@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Broadcast, collect and alltoall across hosts: puts into the members' dests, each followed by a signal. Dests are the
-// only buffers, since they are ready before anybody calls; nothing is staged. On one host the same code runs through
-// mapped memory, which is how it is tested: by hosts that are none, and by forced algorithms.
+// only buffers, since they are ready before any member calls; nothing is staged. On one host the same code runs through
+// mapped memory, which is how it is tested: with simulated hosts, and with forced algorithms.
 #include "teams_algorithms.hpp"
 #include "teams_signal.hpp"
 
@@ -18,7 +18,7 @@ struct blocks {
 	char *dest;
 	const size_t *offset;
 
-	// `count` blocks from `first` on, around the end, out of my dest into member's.
+	// Pushes `count` blocks of my dest, from `first` on and wrapping around the end, to the member's dest.
 	void push_run(int target, int first, int count) const
 	{
 		const int until_end = std::min(count, t.size - first);
@@ -27,7 +27,8 @@ struct blocks {
 			push(t, target, dest, dest, offset[count - until_end]);
 	}
 
-	// Twice as many blocks in every round: those from mine on to the member that lacks them. Any number of members.
+	// Every round moves twice as many blocks, from mine on, to the member that lacks them. Works for any number of
+	// members.
 	void recursive() const
 	{
 		const int n = t.size, me = t.me;
@@ -77,11 +78,11 @@ struct blocks {
 
 // --- broadcast -------------------------------------------------------------------------------------------------------
 
-// A binomial tree over `count` takers, who(0) is the root: hears from the taker above, then passes `src` on.
+// A binomial tree over `count` takers; who(0) is the root. Waits for the parent's signal, then passes `src` on.
 template <class Who>
 void pass_down(team &t, char *dest, const char *src, size_t bytes, int index, int count, Who &&who)
 {
-	int above = 1; // lowest bit of my index: the one above me has it cleared
+	int above = 1; // lowest set bit of my index: the parent has it cleared
 	while (above < count && !(index & above))
 		above *= 2;
 	if (index)
@@ -115,7 +116,7 @@ struct spread {
 		push_and_tell(t, target, dest + begin, have() + begin, until - begin);
 	}
 
-	// The root deals out the pieces, then they go around; nothing goes to the root.
+	// The root distributes the pieces, then they travel around the ring; nothing is sent to the root.
 	void scatter() const
 	{
 		const int n = t.size, v = wrap(t.me - root, n), right = wrap(t.me + 1, n), left = wrap(t.me - 1, n);
@@ -175,7 +176,7 @@ void broadcast_hosts(team &t, bcast_algorithm how, char *dest, const char *sourc
 		copy_own(dest, source, bytes);
 }
 
-// pairwise: one partner after the other, in step. two-level: host after host, so that a pair of hosts is busy at a
+// pairwise: one partner after another, in step. two-level: host after host, so that one pair of hosts is busy at a
 // time.
 void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves)
 {

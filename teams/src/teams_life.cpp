@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The life of a team: its arrays and what follows from the list of members; predefined teams, and sets; ending teams,
-// which is a sync after which nobody touches anybody's block.
+// The life cycle of a team: its arrays and what follows from the list of members; predefined teams, and sets; ending
+// teams, which takes a sync, after which no member accesses another member's block.
 #include "teams_channel.hpp"
 #include "teams_life.hpp"
 #include "teams_memory.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 pthread_mutex_t g_lists = PTHREAD_MUTEX_INITIALIZER; // g_job.made, g_job.spare
 
-// Fewest rounds first, then fewest peers per round.
+// Minimizes the number of rounds first, then the peers per round.
 int fan_for(int n)
 {
 	int rounds = 1;
@@ -65,13 +65,13 @@ bool team_arrays(team &t, int n)
 	return true;
 }
 
-// The highest number in any of my lines: all that was sent to me has been awaited.
+// The highest number in any of my lines: everything sent to me has been awaited.
 uint64_t highest_number(const team &t)
 {
 	uint64_t high = std::max({t.first, t.round, t.exchanges});
 	if (t.received)
 		for (int i = 0; i < 2 * t.size; i++)
-			high = std::max(high, t.received[i] + 2); // a ring ends with two signals that nobody awaits
+			high = std::max(high, t.received[i] + 2); // a ring ends with two signals that no member awaits
 	return std::max(high, channels_highest(t));
 }
 
@@ -82,7 +82,7 @@ void free_arrays(team &t)
 	t.room = 0;
 }
 
-// The hosts that a team has got so far, by identity. Small teams are looked through; large ones have a table of numbers
+// Numbers the hosts of a team, by identity. Small teams are searched linearly; large ones have a hash table of numbers
 // + 1, unless there is no memory for it.
 class host_numbers {
 public:
@@ -100,11 +100,11 @@ public:
 	host_numbers(const host_numbers &) = delete;
 	host_numbers &operator=(const host_numbers &) = delete;
 
-	// The number of member j's host; a host that is new gets the next one, and j as its leader.
+	// The number of member j's host; a new host gets the next number, and j as its leader.
 	int of(int j)
 	{
 		const uint64_t host = host_of(j);
-		if (j && host == host_of(j - 1)) // neighbours are mostly on one
+		if (j && host == host_of(j - 1)) // neighbours are mostly on one host
 			return t_.host[j - 1];
 		int *place = nullptr;
 		int h = 0;
@@ -154,7 +154,7 @@ void derive(team &t)
 	host_numbers numbers(t);
 	for (int j = 0; j < n; j++) {
 		t.host[j] = numbers.of(j);
-		t.reach[j] = kReachAsk; // most are known from other teams; the rest is asked for at the first use
+		t.reach[j] = kReachAsk; // most are known from other teams; the rest are resolved at the first use
 		t.peer[j] = nullptr;
 		if (pgas_load_relaxed(&g_job.reach_of_rank[t.members[j]]) != kReachAsk)
 			resolve(t, j);
@@ -166,7 +166,7 @@ void derive(team &t)
 			t.stride = 0;
 }
 
-// An old one that is large enough, or a new one.
+// Reuses a spare team that is large enough, or makes a new one.
 team *team_make(int count)
 {
 	const locked lock(g_lists);
@@ -175,7 +175,7 @@ team *team_make(int count)
 		g_job.spare = t->next;
 		char **const arrays = t->peer;
 		const int room = t->room;
-		*t = team{}; // the client's part of it stays
+		*t = team{}; // the client's part of the struct stays
 		t->peer = arrays;
 		t->room = room;
 	} else {
@@ -225,8 +225,8 @@ void team_release(team &t)
 void destroy(team *t)
 {
 	if (t->channel && t->hosts > 1)
-		settle(); // what I told others last, and nobody waits for
-	sync_push(*t);    // all members are through with all collectives, and nobody looks at my block any more
+		settle(); // my last messages, which no member waits for
+	sync_push(*t);    // all members have completed all collectives, and no member accesses my block any more
 	team_release(*t);
 	team_unmake(t);
 }
@@ -242,7 +242,7 @@ bool make_set(team &t, int start, int stride, int count)
 	t.me = (g_job.me - start) / stride;
 	for (int j = 0; j < count; j++) {
 		t.members[j] = start + j * stride;
-		// only whether there is more than one matters
+		// it only matters whether there is more than one
 		t.hosts += g_job.hosts[t.members[j]] != g_job.hosts[start];
 	}
 	return true;
@@ -261,7 +261,7 @@ outcome predefine(team &t, const int *ranks, int count)
 	t = team{};
 	if (!team_arrays(t, count))
 		return outcome::out_of_memory;
-	t.block_lines = block_lines(g_job.size); // the same everywhere, whatever the team
+	t.block_lines = block_lines(g_job.size); // the same on every process, whatever the team
 	t.staging_lines = staging_lines(g_job.size, true);
 	t.pieces_at = kStagingBytes;
 	const slot s = arena_take(t.block_lines), staging = staging_take(t.staging_lines);
@@ -274,7 +274,7 @@ outcome predefine(team &t, const int *ranks, int count)
 		if (ranks[i] == g_job.me)
 			t.me = i;
 	}
-	t.block = arena_address(s.line); // before derive: members' blocks are found there
+	t.block = arena_address(s.line); // before derive(), which computes members' blocks from it
 	derive(t);
 	channels_open(t);
 	t.magic = kTeamLive;
@@ -338,7 +338,7 @@ bool beyond(const line *lines, size_t count, uint64_t mine)
 	return false;
 }
 
-// A sync of which a member with this block has heard, and I have not entered: it needs me, too.
+// Has a member notified this block in a sync that I have not entered? It needs me, too.
 bool sync_began(const team &t, char *block)
 {
 	const block_head *h = head_of(block);
@@ -346,7 +346,7 @@ bool sync_began(const team &t, char *block)
 	       beyond(local_up_line(t, block, 0), static_cast<size_t>(t.size), t.round);
 }
 
-// Numbers only grow: one that is beyond mine is of a collective that I have not entered.
+// Numbers only grow: one beyond mine belongs to a collective that I have not entered.
 bool awaited_in(team &t)
 {
 	if (!t.block || t.size == 1)
@@ -354,14 +354,14 @@ bool awaited_in(team &t)
 	const auto n = static_cast<size_t>(t.size);
 	if (sync_began(t, t.block) || beyond(in_line(t, t.block, 0, 0), kRing * n, t.exchanges))
 		return true;
-	// on several hosts only my leader hears of the others
+	// on several hosts only my leader is notified by other hosts
 	const int leader = t.hosts > 1 ? t.leaders[t.host[t.me]] : t.me;
 	if (leader != t.me && is_near(t, leader) && t.peer[leader] && sync_began(t, t.peer[leader]))
 		return true;
 	for (const note &one : head_of(t.block)->notes)
 		if (pgas_load_relaxed(&one.number) > t.exchanges)
 			return true;
-	// the central counter is back at 0 before a sync that I took part in ends
+	// the central counter returns to 0 before a sync that I took part in ends
 	return is_near(t, 0) && t.peer[0] && pgas_load_relaxed(&head_of(t.peer[0])->arrived.number) != 0;
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A team's life inside the library: see teams_life.cpp.
+// A team's life cycle inside the library: see teams_life.cpp.
 #pragma once
 
 #include <teams/teams_team.hpp>
 
 namespace pgas::teams {
 
-// A team with arrays for so many members, on the list of those made. Null: out of memory.
+// A team with arrays for `count` members, added to the list of made teams. Null: out of memory.
 team *team_make(int count);
-// Off the list, to be used again; team_release() has been called, or the team never had memory.
+// Takes it off the list for reuse; team_release() has been called, or the team never had memory.
 void team_unmake(team *t);
-// Gives everything of it back; nobody may use it any more.
+// Gives back everything it holds; no member may use it any more.
 void team_release(team &t);
-// members[] is set: what follows from it.
+// Fills in what follows from members[], which must be set.
 void derive(team &t);
 void set_numbers(team &t, uint64_t first);
 

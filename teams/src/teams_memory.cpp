@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Where the blocks of teams come from. The client's memory for teams is address space that costs nothing until it is
-// touched; a block is taken from a list of given-back ones of its size, or from the end. Every process does this for
-// itself: members of a team need not have the same place, they tell each other. Hence no agreement, no maximum, and no
-// two live teams of a process in one place.
+// touched; a block is taken from a list of returned blocks of its size, or from the end. Every process does this for
+// itself: members of a team need not use the same place, because they tell each other theirs. Hence there is no
+// agreement and no maximum, and no two live teams of a process share a place.
 //
-// agreement::bitmask is the classic way, to compare with: a pool of 64 places that are the same on every process, and a
-// mask of free ones that is combined by AND over the parent.
+// agreement::bitmask is the classic way, kept for comparison: a pool of 64 places that are the same on every process,
+// and a mask of free ones that is combined by AND over the parent.
 #include "teams_memory.hpp"
 
 #include <new>

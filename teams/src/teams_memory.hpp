@@ -9,7 +9,7 @@
 
 namespace pgas::teams {
 
-// Holds a mutex; costs nothing where there is one thread.
+// Holds a mutex; costs nothing when there is only one thread.
 class locked : pgas::mutex_holder {
 public:
 	explicit locked(pthread_mutex_t &mutex) : mutex_holder(mutex, g_job.threads) {}
@@ -28,7 +28,7 @@ bool arena_setup(); // false: out of memory
 void arena_close();
 slot arena_take(uint32_t lines);
 void arena_give(slot s, uint32_t lines);
-slot staging_take(uint32_t lines); // kept apart from blocks: what is in it are no numbers
+slot staging_take(uint32_t lines); // kept apart from blocks: it does not hold numbers
 void staging_give(uint32_t pos, uint32_t lines);
 
 // agreement::bitmask

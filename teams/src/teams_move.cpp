@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collect, fcollect, alltoall and alltoalls on one host. A member calls only when the others' dests are ready,
-// so members store into them at once; up to 56 bytes travel beside the number that announces them.
+// Collect, fcollect, alltoall and alltoalls on one host. A member calls only when the others' dests are ready, so
+// members store into them at once; up to 56 bytes travel next to the number that announces them.
 #include "teams_algorithms.hpp"
 
 #include <cstdlib>
@@ -18,8 +18,8 @@ void for_others_from_me(const team &t, Body &&body)
 		body(j);
 }
 
-// send(j) for every member, me last; returns when all have sent. A member is told as soon as its data is there, while
-// the next one's is on its way.
+// Calls send(j) for every member, me last; returns when all have sent. Each member is notified as soon as its data is
+// there, while the next member's data is in flight.
 template <class Send>
 void send_to_all(team &t, Send &&send)
 {
@@ -73,7 +73,8 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
 
 namespace {
 
-// Lengths differ: where mine begins, for sets, handed on along the set (in the last flag, as 1 + offset).
+// For blocks of different lengths: where mine begins. Only for sets; handed on along the set (in the last flag, as 1 +
+// offset).
 size_t offset_along_set(team &t, size_t bytes)
 {
 	uint64_t *addr = t.flags + kSetFlags - 1;
@@ -93,7 +94,7 @@ struct announced {
 	char data[kInline - sizeof(uint64_t)]; // the whole block, when it fits
 };
 
-// One hop when all blocks are small; else lengths first, then data.
+// One hop when all blocks are small; otherwise lengths first, then data.
 void collect_team(team &t, char *dest, const char *source, size_t bytes)
 {
 	announced mine{bytes, {}};

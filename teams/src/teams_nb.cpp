@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine of non-blocking collectives: runs the programs of teams_nb.hpp. Everything here happens under one lock,
-// where there are threads.
+// The engine of non-blocking collectives: runs the programs of teams_nb.hpp. With threads, everything here runs under
+// one lock.
 #include "teams_nb.hpp"
 #include "teams_memory.hpp"
 
@@ -15,11 +15,11 @@ unsigned g_under_way = 0;
 
 namespace {
 
-constexpr unsigned kAtOnce = 32; // operations that one call of progress() looks at
+constexpr unsigned kAtOnce = 32; // operations that one call of progress() tries
 
 struct engine {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	operation *head = nullptr, *tail = nullptr; // under way
+	operation *head = nullptr, *tail = nullptr; // in progress
 	operation *spare = nullptr;
 };
 engine g_engine;
@@ -46,12 +46,12 @@ void give_back(operation *op)
 
 // --- steps -----------------------------------------------------------------------------------------------------------
 
-// One of the memories, where this segment of it begins.
+// One of the buffers, at the start of this segment.
 char *base_of(const operation &op, const fiber &fib, buffer which)
 {
 	switch (which) {
 	case buffer::source:
-		return const_cast<char *>(op.source) + fib.segment * op.segment; // nobody writes there
+		return const_cast<char *>(op.source) + fib.segment * op.segment; // no step writes to it
 	case buffer::dest:
 		return op.dest + fib.segment * op.segment;
 	default:
@@ -88,14 +88,14 @@ bool receive(operation &op, fiber &fib, step &s, char *dst, size_t bytes)
 		else if (n)
 			memcpy(dst + fib.done, message, n);
 		message_taken(*op.t, s.peer, s.channel, s.number++);
-		// the next one may be there already; where it is not, its line is still here from the last time
+		// the next one may have arrived already; if not, its line is still cached from last time
 		__builtin_prefetch(message_line(*op.t, s.channel, s.number));
 		fib.done += n;
 	} while (fib.done < bytes);
 	return true;
 }
 
-// Blocks of all members, between the order of their numbers and that of distances from a place.
+// Rearranges the blocks of all members between the order of their numbers and that of their distance from a place.
 void rearrange(const operation &op, const step &s, char *where, const char *src)
 {
 	const team &t = *op.t;
@@ -109,7 +109,7 @@ void rearrange(const operation &op, const step &s, char *where, const char *src)
 	}
 }
 
-// Blocks whose distance has a bit, to and from where they lie one behind the other.
+// Packs or unpacks the blocks whose distance has a bit; packed blocks are contiguous.
 void sift(const operation &op, const step &s, char *where, const char *src)
 {
 	size_t packed = 0;
@@ -187,7 +187,7 @@ bool run_fiber(operation &op, fiber &fib)
 	return moved;
 }
 
-// Where two fibers go on, either may.
+// Notes the awaited number if one fiber is left; while both run, either may advance.
 void note_awaited(operation &op)
 {
 	op.awaits = nullptr;
@@ -201,13 +201,13 @@ void note_awaited(operation &op)
 	op.awaited = s.number;
 }
 
-// As far as it goes. True: something moved.
+// Runs it as far as possible. Returns true if anything moved.
 bool run(operation &op)
 {
 	bool moved = false, stepped = true;
 	while (stepped) {
 		const bool first = run_fiber(op, op.fibers[0]);
-		stepped = run_fiber(op, op.fibers[1]) || first; // each has its turn
+		stepped = run_fiber(op, op.fibers[1]) || first; // they alternate
 		moved = moved || stepped;
 	}
 	op.over = ended(op, op.fibers[0]) && ended(op, op.fibers[1]);
@@ -215,13 +215,14 @@ bool run(operation &op)
 	return moved;
 }
 
-// Running it would move nothing. One look, because whoever waits for a barrier polls for other things, too.
+// True if running it would move nothing. A single load, because a thread that waits for a barrier polls other things
+// too.
 bool nothing_came(const operation &op)
 {
 	return op.awaits && pgas_load_relaxed(op.awaits) != op.awaited;
 }
 
-// It ran. What is over makes room for what follows it.
+// Called after a run: removes completed operations, and starts what follows them.
 void settle_up(operation *op)
 {
 	while (op->over) {
@@ -275,7 +276,7 @@ operation *new_operation(team &t, void *dest, const void *source, size_t total, 
 		if (!op)
 			fail("collective", "out of memory");
 	}
-	new (op) operation; // steps stay as they are
+	new (op) operation; // leaves steps uninitialized
 	op->temp = temp;
 	op->temp_room = room;
 	op->t = &t;
@@ -324,7 +325,7 @@ size_t messages(const operation &op, size_t bytes)
 	return op.total / op.segment * owner(op.segment) + (rest ? owner(rest) : 0);
 }
 
-// The step's messages get the next numbers of its channel.
+// Gives the step's messages the next numbers of its channel.
 void through(operation &op, step &s, int lane, direction dir, int level, bool mine)
 {
 	team &t = *op.t;
@@ -445,11 +446,12 @@ operation *start_barrier(team &t)
 
 namespace {
 
-// Some of those under way, others the next time: a long list must not hold up a poll, and none may be left out.
+// Runs some of the operations in progress, others the next time: a long list must not delay a poll, and none may
+// starve.
 bool progress_some()
 {
 	bool moved = false;
-	if (g_under_way == 1 && nothing_came(*g_engine.head)) // as a rule, poll for poll
+	if (g_under_way == 1 && nothing_came(*g_engine.head)) // as most polls find it
 		return false;
 	for (unsigned left = std::min(g_under_way, kAtOnce); left && g_engine.head; left--) {
 		operation *op = g_engine.head;
@@ -482,7 +484,7 @@ bool progress()
 		return false;
 	if (!g_job.threads)
 		return progress_some();
-	if (pthread_mutex_trylock(&g_engine.mutex) != 0) // somebody else is at it
+	if (pthread_mutex_trylock(&g_engine.mutex) != 0) // another thread is running the engine
 		return false;
 	const bool moved = progress_some();
 	pthread_mutex_unlock(&g_engine.mutex);

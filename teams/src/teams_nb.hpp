@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A non-blocking collective from the inside: a short program of steps, each of which moves one stretch of memory
-// through one channel, or within this process. Steps of a fiber follow one another; a step that cannot go on is tried
-// again later. Two fibers are for what must not wait for each other: sending and receiving in the same round, or the
-// way up and the way down a tree.
+// Internals of non-blocking collectives. Each is a short program of steps; a step moves one stretch of memory through
+// one channel, or within this process. The steps of a fiber run in order; a step that cannot proceed is tried again
+// later. Two fibers serve work that must not wait for each other: sending and receiving in the same round, or the way
+// up and the way down a tree.
 //
-// Long reductions and broadcasts run their program once for each segment, so that the members along a tree work at the
-// same time on segments that follow one another.
+// Long reductions and broadcasts run their program once for each segment, so that the members along a tree work on
+// consecutive segments at the same time.
 #pragma once
 
 #include <teams/teams_nb.hpp>
@@ -22,20 +22,20 @@ enum class act : uint8_t {
 	combine, // `source` and the temporary memory's second half into `where`
 	copy,
 	pick,       // blocks of `source`, by member, into `where`, by distance from `base` onward
-	place,      // the other way
+	place,      // the reverse
 	place_back, // the same, where distances are backward
-	pack,       // blocks of `source` whose distance has a bit, into `where`
+	pack,       // packs blocks of `source` whose distance has a bit into `where`
 	unpack
 };
 enum class buffer : uint8_t { source, dest, temp };
 
-constexpr size_t kSegment = SIZE_MAX; // as the length of a step: what the segment has
+constexpr size_t kSegment = SIZE_MAX; // as the length of a step: the length of the segment
 
 struct step {
 	act what;
 	buffer where, source;
 	uint8_t channel;
-	uint8_t needs; // steps of the other fiber end before this one begins, up to this one; see operation.steps
+	uint8_t needs; // steps of the other fiber, up to this one, end before this one begins; see operation.steps
 	int peer;      // or the base, or the bit
 	size_t offset, from_offset;
 	size_t bytes;
@@ -51,10 +51,10 @@ struct fiber {
 constexpr size_t kMostSteps = 4 * kMostLevels + 8;
 
 struct operation {
-	operation *next = nullptr, *prev = nullptr; // under way; or spare
-	operation *then = nullptr;                  // begins when this is over
+	operation *next = nullptr, *prev = nullptr; // in progress, or spare
+	operation *then = nullptr;                  // begins when this one is over
 	team *t = nullptr;
-	bool over = false, internal = false; // internal: nobody asks for it, it goes when it is over
+	bool over = false, internal = false; // internal: no caller asks for it; it is freed when over
 	bool lag = false;                    // the second fiber follows the first by at least a segment
 	uint8_t step_count = 0;
 	const char *source = nullptr;
@@ -63,7 +63,7 @@ struct operation {
 	size_t total = 0;   // bytes, over all segments
 	size_t segment = 0; // bytes of one
 	size_t unit = 0;    // bytes of a message
-	// What ran last stopped at a message that has not come, with nothing else to do: its number appears here.
+	// The last run stopped at a message that has not arrived, with nothing else to do: its number will appear here.
 	const uint64_t *awaits = nullptr;
 	uint64_t awaited = 0;
 	folding f;
@@ -73,7 +73,7 @@ struct operation {
 
 inline void fold_message(const folding &f, char *acc, const char *left, char *message, size_t bytes)
 {
-	alignas(kLine) char aligned[kLine]; // what lies beside a number does not lie as every type must
+	alignas(kLine) char aligned[kLine]; // payload next to a number is not aligned for every type
 	if (bytes <= kInline)
 		message = static_cast<char *>(memcpy(aligned, message, bytes));
 	f.into(f, acc, left, message, bytes / f.size);
@@ -81,8 +81,8 @@ inline void fold_message(const folding &f, char *acc, const char *left, char *me
 
 // --- making programs -------------------------------------------------------------------------------------------------
 
-void want_channels(const team &t); // or it fails: before anything looks at them
-// A new one for a team of several, with everything but steps. The lock of the engine is held from here to launch().
+void want_channels(const team &t); // fails if there are none; call before anything accesses them
+// A new one for a team of several, complete except for steps. The engine's lock is held from here to launch().
 operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment);
 void want_temp(operation &op, size_t bytes);
 void second_fiber(operation &op); // steps from here on

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Non-blocking scatter, gather, gather to all, and exchange. Blocks are kept in the order of distances, in places, from
-// the root or from me.
+// Non-blocking scatter, gather, gather to all, and exchange. Blocks are kept in the order of their distance, in places,
+// from the root or from me.
 //
-//   scatter, gather   along a binomial tree: a member has the blocks of its part of the tree
-//   gather to all     Bruck's: in round l everybody has the blocks of 2^l members, and gives them to the one 2^l back
-//   exchange          Bruck's: in round l all blocks whose way has bit l go 2^l onward
+//   scatter, gather   along a binomial tree: a member has the blocks of its subtree
+//   gather to all     Bruck's: in round l each member has the blocks of 2^l members, and sends them to the one 2^l back
+//   exchange          Bruck's: in round l all blocks whose distance has bit l go 2^l onward
 //
-// The last two send and receive in one round: two fibers, or all would wait for room at the next.
+// The last two send and receive in one round: they need two fibers, or all members would wait for a slot at the next.
 #include "teams_nb.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace pgas::teams {
 namespace {
 
 struct part {
-	int r, top;    // distance from the root, level of the way to the parent
-	size_t blocks; // of the tree from me on
+	int r, top;    // distance from the root, level of the channel to the parent
+	size_t blocks; // of my subtree
 };
 
 part part_of(const team &t, int root)
@@ -28,7 +28,7 @@ part part_of(const team &t, int root)
 	return {r, top, static_cast<size_t>(std::min(t.size - r, 1 << top))};
 }
 
-// The blocks of the child at this level; 0: there is none.
+// The number of blocks of the child at this level; 0 if there is no child.
 size_t child_blocks(const part &p, int level)
 {
 	const size_t first = size_t{1} << level;
@@ -46,7 +46,7 @@ bool alone(const team &t, void *dest, const void *source, size_t bytes)
 
 operation *moves(team &t, void *dest, const void *source)
 {
-	return new_operation(t, dest, source, 0, kPieceBytes, 1); // one program, whatever its length
+	return new_operation(t, dest, source, 0, kPieceBytes, 1); // runs once, whatever the length
 }
 
 } // namespace
@@ -110,7 +110,7 @@ operation *start_gather_all(team &t, void *dest, const void *source, size_t byte
 	const int levels = t.channel->levels;
 	const auto blocks = [&](int level) { return std::min(size_t{1} << level, n - (size_t{1} << level)) * bytes; };
 	want_temp(*op, n * bytes);
-	// steps 0 to levels: what I send in round l is there when I have received in the rounds before
+	// steps 0 to levels: the data for round l is there when I have received in the rounds before
 	add_here(*op, act::copy, buffer::temp, buffer::source, 0, bytes);
 	for (int level = 0; level < levels; level++) {
 		add_send(*op, 0, back, level, buffer::temp, 0, blocks(level));
@@ -120,7 +120,7 @@ operation *start_gather_all(team &t, void *dest, const void *source, size_t byte
 	for (int level = 0; level < levels; level++)
 		add_receive(*op, 0, back, level, buffer::temp, bytes << level, blocks(level));
 	add_here(*op, act::place, buffer::dest, buffer::temp, place_of(t.channel->lanes[0], t.me), bytes);
-	op->steps[op->step_count - 1].needs = 1; // my own block is there
+	op->steps[op->step_count - 1].needs = 1; // until my own block is there
 	return within.launch(op);
 }
 
@@ -148,7 +148,7 @@ operation *start_exchange(team &t, void *dest, const void *source, size_t bytes,
 	for (int level = 0; level < levels; level++) { // steps 1 + 2l and 2 + 2l
 		add_here(*op, act::pack, buffer::temp, buffer::temp, 1 << level, bytes);
 		op->steps[op->step_count - 1].offset = leave;
-		needs(second + 2 * level); // what arrived in the rounds before is in its place
+		needs(second + 2 * level); // until blocks that arrived in earlier rounds are in place
 		add_send(*op, 0, onward, level, buffer::temp, leave, with_bit(level));
 	}
 	second_fiber(*op);
@@ -156,7 +156,7 @@ operation *start_exchange(team &t, void *dest, const void *source, size_t bytes,
 		add_receive(*op, 0, onward, level, buffer::temp, arrive, with_bit(level));
 		add_here(*op, act::unpack, buffer::temp, buffer::temp, 1 << level, bytes);
 		op->steps[op->step_count - 1].from_offset = arrive;
-		needs(2 + 2 * level); // what leaves is packed
+		needs(2 + 2 * level); // until the leaving blocks are packed
 	}
 	add_here(*op, act::place_back, buffer::dest, buffer::temp, me, bytes);
 	return within.launch(op);

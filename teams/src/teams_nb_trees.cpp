@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Non-blocking broadcast and reductions: binomial trees over the members' places, counted from a base. Member r (from
-// the base on) has the children r + 2^l for all 2^l below its lowest bit, and the child's part of the tree is the 2^l
-// members from there on: what comes from children in rising order is in the order of members.
+// Non-blocking broadcast and reductions: binomial trees over the members' places, counted from a base. Member r
+// (counted from the base) has the children r + 2^l for all 2^l below its lowest set bit, and the subtree of such a
+// child is the 2^l members from there on: data from children in rising order is in the order of members.
 //
-// On one host the base is the root. On several it is the first member on the root's host: then the tree crosses to each
-// other host once, where hosts are alike; what the root has goes up the tree to the base on its way, and a result comes
-// down to it. A reduction to all goes up to the base and down again, each segment for itself.
+// On one host the base is the root. On several it is the first member on the root's host, so that the tree crosses to
+// each other host once, if all hosts have the same number of members. The root's data goes up the tree to the base on
+// its way, and a result comes down to it. A reduction to all goes up to the base and down again, separately for each
+// segment.
 #include "teams_nb.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace pgas::teams {
 namespace {
 
-int low_level(int r) // the level of the way to the parent; r is not 0
+int low_level(int r) // the level of the channel to the parent; r is not 0
 {
 	return __builtin_ctz(static_cast<unsigned>(r));
 }
@@ -34,7 +35,7 @@ struct tree {
 	}
 	bool has_child(int level) const { return r + (1 << level) < n; }
 	bool is_leaf() const { return top == 0 || !has_child(0); }
-	// is q in the part of the tree below me, or mine?
+	// is q in my subtree, me included?
 	bool holds(int q) const { return r == 0 || (q >= r && q < r + (1 << top)); }
 };
 
@@ -44,11 +45,11 @@ int base_for(const team &t, int root)
 	return place_of(l, t.hosts > 1 ? t.leaders[t.host[root]] : root);
 }
 
-// Member q's memory goes to everybody's dest; q's own has its data in `src`.
+// Sends member q's data to all members' dests; on q itself the data is in `src`.
 void add_broadcast(operation &op, const tree &node, int q, buffer src)
 {
 	const bool on_way = node.holds(q), is_root = node.r == q;
-	const int toward = on_way && !is_root ? high_level(q - node.r) : -1; // the child on whose side the root is
+	const int toward = on_way && !is_root ? high_level(q - node.r) : -1; // the child toward the root
 	const buffer mine = is_root ? src : buffer::dest;
 	if (toward >= 0)
 		add_receive(op, node.lane, back, toward, buffer::dest, 0, kSegment);
@@ -61,7 +62,7 @@ void add_broadcast(operation &op, const tree &node, int q, buffer src)
 			add_send(op, node.lane, onward, level, mine, 0, kSegment);
 }
 
-// Everything from my part of the tree into acc, and to my parent. acc is not used when I have no children.
+// Reduces my subtree into acc and sends it to my parent. acc is not used when I have no children.
 void add_reduce(operation &op, const tree &node, buffer acc)
 {
 	if (node.is_leaf()) {
@@ -70,7 +71,7 @@ void add_reduce(operation &op, const tree &node, buffer acc)
 		return;
 	}
 	const bool whole = op.f.size <= op.unit; // messages consist of whole elements
-	buffer left = buffer::source; // then acc: what the first child sends meets our own operands on its way there
+	buffer left = buffer::source; // then acc: the first child's data is combined with our own operands on arrival
 	for (int level = 0; level < node.top; level++) {
 		if (!node.has_child(level))
 			continue;
@@ -86,7 +87,7 @@ void add_reduce(operation &op, const tree &node, buffer acc)
 		add_send(op, node.lane, back, node.top, acc, 0, kSegment);
 }
 
-// The base's result, down to q alone.
+// Sends the base's result down to q alone.
 void add_hand_down(operation &op, const tree &node, int q, buffer acc)
 {
 	if (!q || !node.holds(q))
@@ -98,8 +99,8 @@ void add_hand_down(operation &op, const tree &node, int q, buffer acc)
 		add_send(op, node.lane, onward, high_level(q - node.r), mine, 0, kSegment);
 }
 
-// Is all of it there that this member needs to do its part of a reduction to the base? Of one message each; whoever is
-// between others has room for a line only.
+// Can this member do its part of a reduction to the base without waiting? Only for one message each; an inner node has
+// room for one line only.
 bool may_reduce_at_once(const team &t, const tree &node, size_t bytes)
 {
 	const channels &c = *t.channel;
@@ -116,10 +117,10 @@ bool may_reduce_at_once(const team &t, const tree &node, size_t bytes)
 	return true;
 }
 
-// Members that follow one another mostly find it there: then no program is made. dest: of the base alone.
+// Consecutive calls mostly find the data there; then no program is made. dest: used at the base only.
 void reduce_at_once(team &t, const tree &node, const folding &f, char *dest, const char *source, size_t bytes)
 {
-	constexpr uint64_t kAhead = 2; // messages: their lines travel while this one is folded
+	constexpr uint64_t kAhead = 2; // messages: their lines are prefetched while this one is folded
 	channels &c = *t.channel;
 	alignas(kLine) char own[kLine];
 	char *const acc = node.r ? own : dest;
@@ -181,7 +182,7 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	}
 	want_channels(t);
 	const engine_lock lock;
-	// without hosts that are out of order both lanes are in the order of members
+	// unless hosts are out of order, both lanes are in the order of members
 	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
 	const int base = everywhere || f.ordered ? 0 : base_for(t, root);
 	const tree node(t, lane, base);

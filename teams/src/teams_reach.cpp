@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reaching members' memory: through a mapping where there is one, else by the client's calls.
+// Reaching members' memory: through a mapping where there is one, otherwise by the client's calls.
 #include <teams/teams_team.hpp>
 
 namespace pgas::teams {
@@ -9,7 +9,7 @@ uintptr_t resolve(team &t, int member)
 {
 	const int rank = world_rank(t, member);
 	uintptr_t reach = pgas_load_relaxed(&g_job.reach_of_rank[rank]);
-	if (reach == kReachAsk) { // threads may ask at a time; all get the same answer
+	if (reach == kReachAsk) { // threads may resolve concurrently; all get the same result
 		reach = kReachNone;
 		const bool same_host = g_job.hosts[rank] == g_job.hosts[g_job.me];
 		if (rank == g_job.me)

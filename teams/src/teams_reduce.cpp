@@ -2,13 +2,13 @@
 //
 // Reductions and scans on one host, through mapped memory.
 //
-//   up to 56 bytes    every member sends its elements to every other beside a number, and folds what came: one hop
+//   up to 56 bytes    every member sends its elements, next to a number, to every other and folds what came: one hop
 //   more              every member folds its share of the elements straight out of all members' sources and stores the
 //                     result into all members' dests; sync before and after. Nothing is staged. A member is the only
 //                     one to touch its share, and reads before it writes, so source and dest may be the same array.
 //
-// Operands are always taken in the order of the members: results of floating-point sums are the same in every run and
-// on every member.
+// Operands are always combined in the order of the members: results of floating-point sums are the same in every run
+// and on every member.
 #include "teams_algorithms.hpp"
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 namespace pgas::teams {
 namespace {
 
-constexpr size_t kPiece = 8 * 1024; // of a share, that goes through our first-level cache at a time
+constexpr size_t kPiece = 8 * 1024; // part of a share that passes through the first-level cache at a time
 
-// Folds the lines of an exchange, members [0, count).
+// Folds the lines of an exchange from members [0, count).
 void fold_lines(team &t, const reduction &op, void *dest, size_t elements, int count)
 {
 	for (int j = 0; j < count; j++)
@@ -30,7 +30,7 @@ struct range {
 	size_t begin, end; // elements
 };
 
-// Whole cache lines each, as far as alignment of the array allows, so that members do not write into one line.
+// Shares are whole cache lines, as far as the array's alignment allows, so that members do not write into one line.
 range share_of(const team &t, size_t elements, size_t size)
 {
 	const auto n = static_cast<size_t>(t.size), me = static_cast<size_t>(t.me);
@@ -95,7 +95,7 @@ void reduce(team &t, const reduction &op, void *dest, const void *source, size_t
 			memmove(dest, source, bytes);
 		return;
 	}
-	if (!elements) // nothing to do, but all members call; no order is promised
+	if (!elements) // nothing to do, although all members call; no ordering is promised
 		return;
 	const auto how = choose_reduce(t, bytes);
 	if (PGAS_UNLIKELY(how != reduce_algorithm::direct))
@@ -144,7 +144,7 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 				const void *rows[] = {sum, row};
 				op.fold(next, rows, 2, count);
 			}
-			// after the row was read: it may be the same memory
+			// after reading the row: it may be the same memory
 			push(t, j, dst + pos, exclusive ? sum : next, bytes);
 			std::swap(sum, next);
 		}

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reductions across hosts. What arrives from another member goes through staging memory of the team, piece by piece:
+// Reductions across hosts. Data from another member passes through the team's staging memory, piece by piece:
 //
 //   recursive   members exchange partial results with partners at distance 1, 2, 4, ...; log2(n) hops per piece
-//   ring        each member reduces one segment, travelling around; then the results travel around: least bytes per
+//   ring        each member reduces one segment, which travels around; then the results travel around: fewest bytes per
 //               member
-//   two-level   the leader of a host folds its members' sources, leaders go recursively, the leader stores the result
+//   two-level   the leader of a host folds its members' sources, leaders run recursive, the leader stores the result
 //
-// Who is combined with whom depends on the team only, and the lower member is always the left operand: results are the
-// same in every run and on every member. Source and dest may be the same array: a piece of source has been used by all
-// who need it before that piece of dest is written.
+// Which members are combined depends only on the team, and the lower member is always the left operand, so results are
+// the same in every run and on every member. Source and dest may be the same array: all members that need a piece of
+// source have used it before that piece of dest is written.
 //
 // Staging: [2][kSteps] pieces for recursive doubling, by parity of the piece: a partner that writes piece p + 2 has
-// heard my p + 1, which I sent after using p. Behind them two pieces for the ring, each free when the right neighbour
-// said so.
+// received my p + 1, which I sent after using p. After them, two pieces for the ring, each free once the right
+// neighbour has signalled so.
 #include "teams_algorithms.hpp"
 #include "teams_signal.hpp"
 
@@ -32,7 +32,7 @@ char *staging(const team &t, int member, size_t off)
 	return reinterpret_cast<char *>(t.staging_at[member] + off);
 }
 
-// To member's staging memory, which lies elsewhere than mine.
+// Pushes to the member's staging memory, whose place differs from mine.
 void stage(team &t, int dest, size_t off, const char *data, size_t bytes)
 {
 	push_and_tell(t, dest, staging(t, dest, off), data, bytes);
@@ -51,7 +51,7 @@ struct work {
 		op.fold(acc, rows, 2, count);
 	}
 
-	// acc becomes the result over `count` takers; who(i) is the member number of the i-th, they ascend with i.
+	// Computes the result over `count` takers in acc; who(i) is the member number of the i-th, ascending with i.
 	template <class Who>
 	void doubling(char *acc, size_t n_elements, int index, int count, Who &&who) const
 	{
@@ -62,7 +62,7 @@ struct work {
 		int half = 1;
 		while (half * 2 <= count)
 			half *= 2;
-		if (index >= half) { // beyond the power of two: somebody else works for me
+		if (index >= half) { // beyond the power of two: another member does my part
 			send(index - half, 0);
 			hear_member(t, who(index - half));
 			memcpy(acc, mine(1), bytes);
@@ -135,7 +135,7 @@ struct work {
 			ring_round(pos, std::min(most, elements - pos));
 	}
 
-	// Elements [at, at + count), at most a piece for each member.
+	// Elements [pos, pos + count), at most one piece for each member.
 	void ring_round(size_t pos, size_t count) const
 	{
 		const int n = t.size, me = t.me, right = (me + 1) % n, left = (me + n - 1) % n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Signals between two members, for algorithms across hosts: data is put, then the receiver is told. Each ordered pair
-// and kind counts for itself, so a signal is never lost or taken for another, whatever algorithms follow one another;
-// the counts are numbers like all others of a team and are never reset.
+// Signals between two members, for algorithms across hosts: data is put, then the receiver is notified. Each ordered
+// pair and kind has its own count, so a signal is never lost or mistaken for another, whichever algorithms follow one
+// another; the counts are numbers like all others of a team and are never reset.
 #pragma once
 
 #include <teams/teams_team.hpp>
@@ -24,7 +24,7 @@ enum signal_kind { signal_data = 0, signal_ready = 1 };
 		t.sent[i] = t.first;
 }
 
-// What I put to this member before is there when it sees the signal.
+// When the member sees the signal, everything that I put to it before has arrived.
 inline void tell_member(team &t, int dest, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))

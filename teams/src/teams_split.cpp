@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Making teams. The members of a new team must learn where each other's blocks are: one exchange on the parent, in
-// which each process offers a block of its own (and, for a split by color, says its color). That is all the agreement
-// there is; it costs what a reduction of one word costs. Arguments that all members must give alike travel along as a
-// check sum: when they differ, all members get a nonzero answer and no team.
+// Making teams. The members of a new team must learn where each other's blocks are. That takes one exchange on the
+// parent, in which each process offers a block of its own (and, for a split by color, gives its color). No other
+// agreement is needed; it costs as much as a reduction of one word. Arguments that must be the same on all members
+// travel along as a checksum: when they differ, all members return nonzero and get no team.
 #include "teams_algorithms.hpp"
 #include "teams_channel.hpp"
 #include "teams_life.hpp"
@@ -25,9 +25,9 @@ bool by_mask()
 
 // --- offers: several of them travel in one line of an exchange, with what else members compare -----------------------
 
-// What the others must know of an offer.
+// What the other members must know of an offer.
 struct offer_wire {
-	uint32_t block = 0; // place in the arena, in lines; 0: none, the team cannot be made
+	uint32_t block = 0; // place in the arena, in lines; 0: no block, so the team cannot be made
 	uint32_t staging = 0;
 	uint64_t last = 0;        // highest number in the block
 	uint64_t free_places = 0; // agreement::bitmask
@@ -81,7 +81,7 @@ offer make_offer(int most_members)
 	return o;
 }
 
-// My part of the exchange on the parent; exchange_gather waits for the others' parts.
+// Posts my part of the exchange on the parent; exchange_gather() waits for the others' parts.
 uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t check)
 {
 	split_line l{};
@@ -89,7 +89,7 @@ uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t ch
 		l.offers[0] = *first;
 	if (second)
 		l.offers[1] = *second;
-	// the classic way takes all members of the parent for members of the team
+	// for this agreement all members of the parent count as members of the team
 	if (by_mask())
 		l.offers[0].free_places = pool_free();
 	l.check_or_color = check;
@@ -118,12 +118,12 @@ bool all_alike(const team &parent, uint64_t check)
 
 // --- teams -----------------------------------------------------------------------------------------------------------
 
-// What follows from the list of members alone; done while the offers are on their way.
+// What follows from the list of members alone; done while the offers are in flight.
 team *prepare_team(const team &parent, const int *list, int n)
 {
 	team *t = team_make(n);
 	if (!t)
-		fail("team split", "out of memory"); // the other members count on us already
+		fail("team split", "out of memory"); // the other members already count on this one
 	for (int i = 0; i < n; i++) {
 		t->members[i] = world_rank(parent, list[i]);
 		if (list[i] == parent.me)
@@ -139,7 +139,7 @@ void drop_team(team *t, const offer &mine)
 	team_unmake(t);
 }
 
-// The offers are there. A failure is one for all members alike: they look at the same offers.
+// All offers have arrived. A failure is the same on all members, because they evaluate the same offers.
 int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which, team **out)
 {
 	const int n = t->size;
@@ -176,7 +176,7 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 	return 0;
 }
 
-// A list that every member of the parent knows; a member that is not in it takes part in the exchange only.
+// Splits by a list that every member of the parent knows; a member that is not in it only takes part in the exchange.
 int split_known(team &parent, const int *list, int n, uint64_t check, team **out)
 {
 	const bool input = std::find(list, list + n, parent.me) != list + n;
@@ -245,7 +245,7 @@ struct grid_lists {
 	}
 };
 
-// Two places cannot be agreed on at a time: one after the other.
+// Only one place can be agreed on at a time, so the row comes first, then the column.
 int split_grid_by_mask(team &parent, const grid_lists &owner, uint64_t check, team **row, team **column)
 {
 	if (split_known(parent, owner.row.data(), owner.row_size, check, row))
@@ -274,7 +274,7 @@ int split_grid(team &parent, int wide, team **row, team **column)
 	team *const along_y = prepare_team(parent, owner.column.data(), owner.column_size);
 	exchange_gather(parent, number);
 	bool ok = all_alike(parent, check);
-	for (int j = 0; j < parent.size; j++) // both or none, everywhere
+	for (int j = 0; j < parent.size; j++) // both or neither, on every member
 		ok = ok && offered(parent, j, 0).block && offered(parent, j, 1).block;
 	if (!ok) {
 		drop_team(along_x, x);
@@ -293,7 +293,7 @@ uint64_t packed(int color, int key)
 	return uint64_t{static_cast<uint32_t>(color)} << 32 | static_cast<uint32_t>(key);
 }
 
-// Who told the same color, in the order of keys. Empty: somebody's arguments are wrong.
+// The members with the same color, in the order of keys. Empty: some member's arguments are wrong.
 std::vector<int> alike_in_color(const team &parent, int color)
 {
 	struct entry {
@@ -325,7 +325,7 @@ int split_color(team &parent, int color, int key, team **out)
 	if (input)
 		mine = make_offer(parent.size);
 	exchange_gather(parent, tell(parent, input ? &mine : nullptr, nullptr, packed(color, key)));
-	const std::vector<int> list = alike_in_color(parent, color); // I am in it
+	const std::vector<int> list = alike_in_color(parent, color); // includes this member
 	if (list.empty() || !input) {
 		if (input)
 			withdraw(mine);

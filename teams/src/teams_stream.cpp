@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kStep = 64; // one line, by four stores that the core combines
 constexpr size_t kAhead = 16 * kStep;
 
-// By which share of the last-level caches, in percent. Measured (bench/, --caches) on 16 cores with 300 MiB and on 2
-// cores with 33 MiB: above it going around always wins (up to twice as fast), a little below it goes either way, and
-// with less than a tenth it loses (up to 4 times as slow). What is won in between is less than what is lost there. A
-// reduction reads more than it writes, so it pays later.
+// The percentage of the last-level caches above which a collective bypasses them. Measured (bench/, --caches) on 16
+// cores with 300 MiB and on 2 cores with 33 MiB: above it bypassing always wins (up to twice as fast), a little below
+// it either may win, and below a tenth of it bypassing loses (up to 4 times as slow). The gain in between is smaller
+// than that loss. A reduction reads more than it writes, so bypassing pays later.
 struct share {
 	streamer who;
 	unsigned percent;
@@ -34,14 +34,14 @@ constexpr share kShares[] = {
 };
 static_assert(sizeof kShares / sizeof *kShares == static_cast<size_t>(streamer::count));
 
-// Takes the CPUs that share the third level of `cpu` out of the set, as the kernel lists them: "0-3,8-11".
+// Removes from the set the CPUs that share the third-level cache of `cpu`, as the kernel lists them: "0-3,8-11".
 void remove_sharers(int cpu, cpu_set_t &cpus)
 {
 	char path[96], text[4096];
 	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", cpu);
 	CPU_CLR(static_cast<size_t>(cpu), &cpus);
 	FILE *f = fopen(path, "re");
-	if (!f || !fgets(text, sizeof text, f)) { // nobody says: all share one
+	if (!f || !fgets(text, sizeof text, f)) { // not known: assume that all share one
 		CPU_ZERO(&cpus);
 		text[0] = 0;
 	}
@@ -102,7 +102,7 @@ void copy_streamed(void *dst, const void *src, size_t bytes)
 			_mm_stream_si128(reinterpret_cast<__m128i *>(d) + i, part[i]);
 	}
 	memcpy(d, s, bytes);
-	_mm_sfence(); // such stores are otherwise not ordered with the flag that announces them
+	_mm_sfence(); // streaming stores are otherwise not ordered with the flag that announces them
 }
 
 #else // plain stores do as well on the other machines that were measured

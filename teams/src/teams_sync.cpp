@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sync. Every algorithm only raises numbers, in lines that one peer writes (the central counter excepted), so that
+// Sync. Every algorithm only raises numbers, in lines that one peer writes (the central counter excepted), so
 // back-to-back syncs need nothing between them.
 //
-//   dissemination  in each round tell up to three members at growing distance, wait for as many: log4(n) hops, no hot
-//                  line
+//   dissemination  each round notifies up to three members at growing distance and waits for as many: log4(n) hops,
+//                  no hot line
 //   central        a counter and a release line at member 0: most work per hop, but every member runs only once per
 //                  sync, which is what counts when there are more processes than cores
 //   tree           four children each: 2 log4(n) hops, fewest messages
-//   two-level      leaders of the hosts disseminate, the others tell their leader and are told
+//   two-level      leaders of the hosts disseminate; the other members notify their leader and wait for its release
 #include "teams_algorithms.hpp"
 
 namespace pgas::teams {
 namespace {
 
-// Member `from` of `count` that take part: who(i) is the member number of the i-th.
+// The caller is number `me` of the `count` members that take part; who(i) is the member number of the i-th.
 template <class Who>
 PGAS_HOT void disseminate(team &t, uint64_t number, int me, int count, int fan, Who &&who)
 {
@@ -35,14 +35,15 @@ void sync_dissemination(team &t, uint64_t number)
 	disseminate(t, number, t.me, t.size, t.fan, [](int i) { return i; });
 }
 
-// The last to arrive puts the counter back before it releases the others: nobody arrives for the next sync before that.
+// The last to arrive resets the counter before it releases the others, so no member arrives for the next sync before
+// the reset.
 void sync_central(team &t, uint64_t number)
 {
 	const auto count = static_cast<uint64_t>(t.size);
 	block_head *mine = head_of(t.block);
 	if (PGAS_LIKELY(is_near(t, 0))) {
 		block_head *item = head_of(t.peer[0]);
-		// acq_rel: the last one has seen all, and hands it on with the release below
+		// acq_rel: the last to arrive has acquired all arrivals, and passes them on with the release below
 		if (__atomic_fetch_add(&item->arrived.number, 1, __ATOMIC_ACQ_REL) + 1 == count) {
 			pgas_store_relaxed(&item->arrived.number, uint64_t{0});
 			// pairs with await() in the others, and with the atomic read of far members
@@ -97,7 +98,7 @@ void sync_two_level(team &t, uint64_t number)
 			set_number(t, j, &mine->host_down, number);
 }
 
-// Everything written before is seen by whoever acquires the new value.
+// A member that acquires the new value sees everything written before.
 void add_to_flag(team &t, int member, uint64_t *mine, uint64_t value)
 {
 	if (PGAS_LIKELY(is_near(t, member)))
@@ -106,8 +107,8 @@ void add_to_flag(team &t, int member, uint64_t *mine, uint64_t value)
 		g_job.add(mine, value, world_rank(t, member));
 }
 
-// Sets bring their own flags. One count per round goes up when told and down when taken, so all are back at zero when
-// everybody has left, and may be used again at once.
+// Sets bring their own flags. The flag of a round is incremented by the sender and decremented by its owner, so all are
+// zero again when every member has left, and may be reused at once.
 void sync_set(team &t)
 {
 	uint64_t *addr = t.flags;
@@ -128,7 +129,7 @@ void sync(team &t)
 	if (PGAS_UNLIKELY(!t.block))
 		return sync_set(t);
 	const uint64_t number = ++t.round;
-	t.known = t.exchanges; // whoever meets me here has completed all before
+	t.known = t.exchanges; // every member that syncs here has completed all before
 	switch (choose_sync(t)) {
 	case barrier_algorithm::central:
 		return sync_central(t, number);
@@ -144,7 +145,7 @@ void sync(team &t)
 void sync_push(team &t)
 {
 	if (t.size > 1 && t.hosts > 1 && t.hosts < t.size)
-		sync_two_level(t, ++t.round); // only leaders meet members of other hosts
+		sync_two_level(t, ++t.round); // only leaders sync with members of other hosts
 	else if (t.size > 1)
 		sync_dissemination(t, ++t.round);
 }

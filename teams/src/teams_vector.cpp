@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Gather, scatter and alltoallv. Senders know where their bytes go, so they put them there at once and tell the
-// receiver. In alltoallv only the receiver knows: it first says to each member where that one's block goes and how long
-// it expects it to be, beside the number of an exchange.
+// Gather, scatter and alltoallv. Senders know where their bytes go, so they put them there at once and notify the
+// receiver. In alltoallv only the receiver knows: it first sends each member the place of that member's block and the
+// length it expects, next to the number of an exchange.
 #include "teams_algorithms.hpp"
 #include "teams_signal.hpp"
 

@@ -40,7 +40,7 @@ void pause(unsigned &polls)
 	nanosleep(&nap, nullptr);
 }
 
-// --- memory of others ------------------------------------------------------------------------------------------------
+// --- memory of other processes ---------------------------------------------------------------------------------------
 
 void *mapped(const void *mine, int rank)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Teams and collectives under a client that is none of our libraries (forked.hpp): that they need nothing else, and
-// that every way to reach a member and every algorithm gives the right result.
+// Teams and collectives under a client that is not one of our libraries (forked.hpp): they need nothing else, and every
+// path to a member and every algorithm gives the right result.
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ using teams::team;
 
 namespace {
 
-// --- collectives on a team or set; dest and source lie in the symmetric data -----------------------------------------
+// --- collectives on a team or set; dest and source are in the symmetric data -----------------------------------------
 
 constexpr size_t kHalf = kDataBytes / 2;
 
@@ -42,7 +42,7 @@ T *as(char *pos)
 	return reinterpret_cast<T *>(pos);
 }
 
-// What member `count` has at byte i.
+// Byte i of member `count`.
 char byte_of(int count, size_t i)
 {
 	return static_cast<char>(count * 37 + static_cast<int>(i % 251) + 1);
@@ -55,7 +55,7 @@ void fill_source(const team &t, size_t bytes)
 		source()[i] = byte_of(t.me, i);
 }
 
-// Everybody has written before anybody reads.
+// All have written before any reads.
 void check_sync(team &t)
 {
 	auto *mine = as<uint64_t>(data());
@@ -80,7 +80,7 @@ void check_broadcast(team &t)
 			EXPECT(dest()[bytes] == 0x5a);
 			teams::sync(t);
 		}
-	// many in a row, so that rings of lines and notes are used again; first of one root that runs ahead of the last
+	// many in a row, so that rings of lines and notes are reused; first from one root that runs ahead of the last
 	for (int k = 0; k < 60; k++) {
 		const int root = k < 40 ? 0 : k % t.size;
 		auto *item = as<int>(dest()) + k; // the one before may still be read
@@ -138,7 +138,7 @@ void check_collect(team &t)
 		for (size_t i = 0; i < n * bytes; i++)
 			EXPECT(dest()[i] == byte_of(static_cast<int>(i / bytes), i % bytes));
 		teams::sync(t);
-		// member j has j times as many, member 0 nothing
+		// member j has j times as many, member 0 none
 		fill_source(t, static_cast<size_t>(t.me) * bytes);
 		teams::sync(t);
 		teams::collect(t, dest(), source(), static_cast<size_t>(t.me) * bytes);
@@ -225,7 +225,7 @@ void try_strided()
 		teams::destroy(last_first);
 		teams::destroy(even);
 	}
-	// not the same everywhere: nobody gets a team
+	// not the same everywhere: no PE gets a team
 	team *none;
 	EXPECT(teams::split_strided(g_world, 0, 1, g_rank == 1 ? 1 : 2, &none) != 0);
 	EXPECT(!none);
@@ -261,7 +261,7 @@ void try_grid()
 void try_color()
 {
 	team *t;
-	// odd ranks, the last one first; even ones are in none
+	// odd ranks, the last one first; even ones are in no team
 	EXPECT(teams::split_color(g_world, g_rank % 2 ? 7 : teams::kColorNone, -g_rank, &t) == 0);
 	if (g_rank % 2) {
 		expect_members(t, every((g_world.size - 2) / 2 * 2 + 1, -2));
@@ -274,7 +274,7 @@ void try_color()
 	EXPECT(!t);
 }
 
-// --- what a job does -------------------------------------------------------------------------------------------------
+// --- job bodies ------------------------------------------------------------------------------------------------------
 
 void everything()
 {
@@ -304,7 +304,7 @@ void with_far_calls_only()
 	EXPECT(g_calls.far > 0 && g_calls.mapped == 0);
 }
 
-// Ended teams are used again, with their memory and numbers; a team of more members needs a new one.
+// Ended teams are reused, with their memory and numbers; a team with more members needs a new one.
 void many_teams()
 {
 	for (int i = 0; i < 200; i++) {
@@ -322,7 +322,7 @@ void many_teams()
 	EXPECT(g_calls.teams_ended == (g_rank < 2 ? 200 : 100));
 }
 
-// The memory ends for all members at the same call, and is there again when a team has ended.
+// All members run out of memory in the same call, and it is available again when a team has ended.
 void out_of_team_memory()
 {
 	std::vector<team *> made;
@@ -368,7 +368,7 @@ void sets()
 		EXPECT(flags[i] == 0);
 }
 
-// Rank 0 sees that it is awaited, and then comes.
+// Rank 0 sees that others wait for it, and then arrives.
 void awaited()
 {
 	teams::sync(g_world);
@@ -378,7 +378,7 @@ void awaited()
 	teams::sync(g_world);
 }
 
-// A team of my rank alone, beside the world; and all of it twice in one process.
+// A team of my rank alone, next to the world; and all of it twice in one process.
 void opened_twice()
 {
 	for (unsigned life = 0; life < 2; life++) {
@@ -498,7 +498,7 @@ void wrong_result()
 	teams::sync(g_world);
 }
 
-// of the harness: a process that fails is seen, and nobody hangs
+// of the harness: a failed process is detected, and no process hangs
 void test_teams_failure_in_one_process_is_seen(void **)
 {
 	assert_int_not_equal(run({}, wrong_result), 0);

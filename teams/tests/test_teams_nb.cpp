@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Non-blocking collectives under a client that is none of our libraries (forked.hpp): random programs, the same on all
-// members, with many operations under way that are waited for in an order of each member's own, against a model.
+// Non-blocking collectives under a client that is not one of our libraries (forked.hpp): random programs, the same on
+// all members, with many pending operations that each member waits for in its own order, against a model.
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ using teams::team;
 
 namespace {
 
-// A sequence that depends on its seed alone.
+// A sequence that depends only on its seed.
 struct dice {
 	uint64_t state;
 	uint32_t roll(uint32_t below)
@@ -38,8 +38,8 @@ struct dice {
 constexpr teams::reduction kSum = teams::reduction_of<teams::op_sum, int64_t>();
 constexpr teams::reduction kMax = teams::reduction_of<teams::op_max, double>();
 
-// Affine maps x -> a x + b over the integers modulo 2^64, chained: associative and not commutative. Longer elements are
-// such a pair and padding that must come along.
+// Affine maps x -> a x + b over the integers modulo 2^64, composed: associative and not commutative. Longer elements
+// are such a pair and padding that must be carried along.
 struct map_pair {
 	uint64_t a, b;
 };
@@ -57,7 +57,7 @@ void chain(const teams::folding &f, void *out, const void *left, void *right, si
 
 enum kind { barrier, broadcast, sum, highest, chained, scatter, gather, gather_all, exchange, kinds };
 
-// One collective: what it is, the same on all members, and my memory for it.
+// One collective: its description, the same on all members, and my memory for it.
 struct shot {
 	kind what;
 	int root;
@@ -273,7 +273,7 @@ void random_program(team &t, unsigned seed, int rounds)
 	}
 }
 
-// On the team of all and on teams made of it, with the memory of which later ones begin.
+// On the team of all and on teams made from it, whose memory later teams reuse.
 void programs()
 {
 	random_program(g_world, 1, 30);
@@ -285,7 +285,7 @@ void programs()
 	}
 }
 
-// Operations on several teams at a time, started in one order and over in another.
+// Operations on several teams at a time, started in one order and completed in another.
 void on_several_teams()
 {
 	team *half = nullptr, *turned = nullptr;
@@ -308,7 +308,7 @@ void on_several_teams()
 	teams::destroy(turned);
 }
 
-// It is not over before all have come, and whoever started it was not held up.
+// It does not complete before all have arrived, and does not delay the members that started it.
 void not_before_all()
 {
 	auto *came = reinterpret_cast<uint64_t *>(data());
@@ -326,7 +326,7 @@ void not_before_all()
 		EXPECT(pgas_load_relaxed(reinterpret_cast<uint64_t *>(at_rank(came, last))) ==
 		       static_cast<uint64_t>(last) + 1);
 	}
-	// a source that everybody may still write until all have come
+	// a source that any member may still write until all have arrived
 	teams::bounds b{true, true};
 	for (int k = 1; k < 50; k++) {
 		const int root = k % g_world.size, writer = (k + 1) % g_world.size;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_teams_stream.cpp: copies around the caches: that they copy, and from how many bytes on collectives use them.
+// test_teams_stream.cpp: copies that bypass the caches: that they copy, and from how many bytes on collectives use
+// them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ size_t limit(const stream_limits &l, streamer who)
 	return l.bytes[static_cast<unsigned>(who)];
 }
 
-// What members of a team read and write together, as the collectives count it.
+// Bytes that the members of a team read and write together, as the collectives count them.
 size_t fcollect_of(size_t n, size_t bytes)
 {
 	return n * (n + 1) * bytes;
@@ -36,7 +37,7 @@ void test_stream_small_share_of_the_cache_stays_in_it(void **)
 {
 	const stream_limits desktop = stream_limits_of(0, 36 * kMiB), server = stream_limits_of(0, 300 * kMiB);
 	for (const streamer who : {streamer::fcollect, streamer::collect}) {
-		// measured: three times as slow around the caches
+		// measured: three times as slow without the caches
 		assert_true(fcollect_of(2, kMiB) < limit(desktop, who));
 		assert_true(fcollect_of(4, kMiB) < limit(server, who));
 	}
@@ -49,7 +50,7 @@ void test_stream_more_than_the_cache_goes_around_it(void **)
 {
 	const stream_limits desktop = stream_limits_of(0, 36 * kMiB), server = stream_limits_of(0, 300 * kMiB);
 	for (const streamer who : {streamer::fcollect, streamer::collect, streamer::alltoall}) {
-		assert_true(fcollect_of(16, kMiB) >= limit(server, who)); // measured: twice as fast around the caches
+		assert_true(fcollect_of(16, kMiB) >= limit(server, who)); // measured: twice as fast without the caches
 		assert_true(fcollect_of(2, 16 * kMiB) >= limit(desktop, who));
 	}
 }

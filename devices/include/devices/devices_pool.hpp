@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The division of a region of memory into blocks, by offsets: the memory itself is never touched, so it may be a
-// device's. All records are elsewhere; a stray put cannot break them. The same sequence of calls gives the same offsets
-// on every PE: nothing else is looked at, no address, no clock.
+// Divides a region of memory into blocks, by offsets: the memory itself is never touched, so it may be a device's. All
+// records are elsewhere, where a stray put cannot corrupt them. The same sequence of calls gives the same offsets on
+// every PE, because nothing else, such as an address or a clock, is taken into account.
 //
-// Blocks are runs of granules of 64 bytes: the line of a CPU's cache and the smallest transfer that accelerators
-// coalesce, so that two blocks never share one. (A pool of 256 GiB or more has granules of 128 bytes, then 256 ...:
-// positions are 32 bits.) A run has any number of granules, therefore a request wastes less than a granule whatever
-// its size, and a pool need not be a power of two: that is why this is no buddy allocator. There is a record for each
-// block, linked in address order; free neighbours are merged at once, which takes no loop. Free blocks below 1 MiB are
+// Blocks are runs of granules of 64 bytes: the size of a CPU cache line and the smallest transfer that accelerators
+// coalesce, so that two blocks never share one. (A pool of 256 GiB or more has granules of 128 bytes, then 256 ...,
+// because positions are 32 bits.) A run has any number of granules, so a request wastes less than a granule whatever
+// its size, and a pool need not be a power of two: that is why this is not a buddy allocator. There is a record for
+// each block, linked in address order; free neighbours are merged at once, without a loop. Free blocks below 1 MiB are
 // in a list for their exact size, larger ones in 64 lists for each power of two, and three levels of bitmaps find the
-// first list at or above a size: best fit below 1 MiB, without a search however many blocks there are. Used records are
-// in a hash table by start that grows one bucket at a time.
+// first list at or above a size: best fit below 1 MiB, without a search, however many blocks there are. Used records
+// are in a hash table by start that grows one bucket at a time.
 //
-// Memory: 32 bytes for a record and 4 for its bucket, for the most blocks that there ever were at a time, and 70 KiB.
+// Memory: 32 bytes for a record and 4 for its bucket, for the peak number of blocks, and 70 KiB.
 //
 // Not thread safe: callers lock.
 #pragma once
@@ -26,11 +26,11 @@ namespace pgas::devices {
 
 struct pool_stats {
 	size_t total_bytes; // used_bytes + free_bytes
-	size_t used_bytes;  // with what was rounded up
+	size_t used_bytes;  // including what was rounded up
 	size_t used_blocks;
 	size_t free_bytes;
 	size_t largest_free_bytes;
-	size_t record_bytes; // what the records take
+	size_t record_bytes; // memory that the records take
 };
 
 class pool {
@@ -42,38 +42,38 @@ public:
 	pool(const pool &) = delete;
 	pool &operator=(const pool &) = delete;
 
-	// Offsets [0, bytes), down to whole granules. -EINVAL: less than a granule, or initialised before.
+	// Offsets [0, bytes), rounded down to whole granules. -EINVAL: less than a granule, or already initialised.
 	int init(size_t bytes) noexcept;
 	void fini() noexcept;
 
-	// kNone, and nothing has changed: bytes is 0, align is not 0 and no power of two, no free run holds it, or
-	// there is no memory for records. `align` is of the offset.
+	// Returns kNone and changes nothing if bytes is 0, align is neither 0 nor a power of two, no free run is large
+	// enough, or there is no memory for records. `align` applies to the offset.
 	uint64_t alloc(size_t bytes, size_t align = 0) noexcept;
-	// false: offset is not the start of a used block (never allocated, inside a block, freed before).
+	// Returns false if offset is not the start of a used block (never allocated, inside a block, already freed).
 	bool release(uint64_t offset) noexcept;
 
-	size_t block_bytes(uint64_t offset) const noexcept; // as asked for; 0: not the start of a used block
-	// Do these bytes lie within what was asked for of one block? A walk over the blocks, unless offset is a start.
+	size_t block_bytes(uint64_t offset) const noexcept; // the requested size; 0: not the start of a used block
+	// Are these bytes within the requested size of one block? Walks the blocks, unless offset is the start of one.
 	bool covers(uint64_t offset, size_t bytes) const noexcept;
 	pool_stats stats() const noexcept;
 
-	// Walks all records; null when every invariant holds, else the one that does not.
+	// Walks all records; returns null if every invariant holds, else the one that does not.
 	const char *check() const noexcept;
 
 private:
-	using index = uint32_t; // of a record; 0 is none
+	using index = uint32_t; // of a record; 0 means no record
 
 	struct record {
 		uint32_t start, count; // granules
 		index prev, next;      // neighbours in address order; `next` also chains unused records
 		index link;            // used: next of its bucket; free: next of its list
-		uint32_t back; // used: bytes of the last granule that were not asked for; free: previous of its list
+		uint32_t back;         // used: bytes of the last granule beyond the request; free: previous of its list
 		uint32_t used;
 		uint32_t none;
 	};
 	static_assert(sizeof(record) == 32); // two in a line
 
-	// Memory that grows and keeps its contents, at another place perhaps; new bytes are zero.
+	// Memory that grows and keeps its contents, possibly at another address; new bytes are zero.
 	struct table {
 		void *memory = nullptr;
 		size_t bytes = 0;
@@ -85,7 +85,7 @@ private:
 	static constexpr uint32_t kExact = 1u << kExactBits; // counts below it have a list of their own
 	static constexpr unsigned kLists = kExact + ((32 - kExactBits) << kSubBits);
 	static constexpr unsigned kWords = (kLists + 63) / 64, kGroups = (kWords + 63) / 64;
-	static constexpr unsigned kTries = 8; // blocks of a large request's own list that are looked at first
+	static constexpr unsigned kTries = 8; // blocks tried first in the list of a large request's own size
 	static constexpr uint32_t kMostRecords = 0xfffffffe;
 
 	// Lists by size. A bit of a level is set when the word below it is not 0.
@@ -128,9 +128,9 @@ private:
 	uint32_t granules_ = 0, used_ = 0, used_blocks_ = 0;
 	unsigned shift_ = 0;
 	index first_ = 0;                   // lowest block
-	index fresh_ = 1;                   // records from here on were never taken
-	index unused_ = 0;                  // chain of records given back
-	uint32_t capacity_ = 0, spare_ = 0; // records that the tables hold, and those that can be taken
+	index fresh_ = 1;                   // records from here on were never used
+	index unused_ = 0;                  // chain of returned records
+	uint32_t capacity_ = 0, spare_ = 0; // number of records that the tables hold, and how many of them are free
 	uint64_t bucket_count_ = 1, bucket_mask_ = 1;
 	table record_table_, bucket_table_, list_table_;
 };

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpp/shmemx.h: the old place of shmemx.h (deprecated since OpenSHMEM 1.1, still required). */
+/* mpp/shmemx.h: the old location of shmemx.h (deprecated since OpenSHMEM 1.1, still required). */
 #include "../shmemx.h"

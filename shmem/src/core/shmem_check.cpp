@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong use: one line that says which PE, which routine, which argument, and what was expected; then the job ends. The
-// hot path makes no test: a wrong PE finds an empty window and comes here by the cold exit, a wrong address faults in
-// the guard pages around the windows, and the fault handler explains.
+// Wrong use: one line says which PE, which routine, which argument, and what was expected; then the job ends. The hot
+// path makes no tests: a wrong PE finds an empty window and takes the cold exit to here; a wrong address faults in the
+// guard pages around the windows, and the fault handler explains it.
 #include "device/shmem_partition.hpp"
 
 #include <dlfcn.h>
@@ -25,9 +25,9 @@ namespace shmem {
 
 namespace {
 
-// Static data of shared libraries is not symmetric, and looks to programs as if it were. The fault handler may not ask
-// the loader, so what it has loaded is noted when the handler is installed, and once more before a message of the cold
-// path.
+// Static data of shared libraries is not symmetric, though programs may expect it to be. The fault handler must not
+// call the loader, so the loaded libraries are recorded when the handler is installed, and again before a message of
+// the cold path.
 struct library {
 	uintptr_t begin, end;
 	char name[48];
@@ -47,7 +47,7 @@ void note_library(const dl_phdr_info *info, const ElfW(Phdr) & segment)
 	l.begin = info->dlpi_addr + segment.p_vaddr;
 	l.end = l.begin + segment.p_memsz;
 	const auto own = reinterpret_cast<uintptr_t>(&g);
-	if (own < l.begin || own >= l.end) // what points into our own data is no argument of the program
+	if (own < l.begin || own >= l.end) // a pointer into our own data is no argument of the program
 		g_library_count++;
 }
 
@@ -134,11 +134,11 @@ uintptr_t program_counter(const ucontext_t &u)
 #endif
 }
 
-// operand_address(): what the faulting instruction meant, and the two registers, the parts, that it is made of; 0: not
-// understood. x86 does not say which address it was when it is none at all, above what processes have; and the parts
-// tell a window from an address of the program's.
+// operand_address(): the address that the faulting instruction computed, and its parts, the two registers that it was
+// computed from; 0 if it cannot be decoded. x86 does not report an address that is not canonical; and the parts
+// distinguish a window from an address of the program.
 #if defined(__x86_64__)
-// prefixes, operation, then how its operand's address is made of two registers and a constant
+// prefixes, opcode, then how the operand's address is computed from two registers and a constant
 constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 				REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
@@ -173,13 +173,14 @@ uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
 	return sum + static_cast<uintptr_t>(static_cast<intptr_t>(form == 1 ? static_cast<int8_t>(*p) : constant));
 }
 #elif defined(__aarch64__)
-// The last instructions before the fault, back to one that made this register of two others: the one that still has its
-// value, and what the sum leaves for the other. The window's test and the access are seldom further apart.
+// Searches the last instructions before the fault for one that computed this register from two others: the one that
+// still has its value, and the remainder of the sum for the other. The window's test and the access are seldom further
+// apart.
 uintptr_t sum_before(const ucontext_t &u, uint32_t sum, uintptr_t (&parts)[2])
 {
 	constexpr uintptr_t size = sizeof(uint32_t), most = 8 * size;
 	const uintptr_t pc = program_counter(u);
-	Dl_info here, before; // there may be nothing before the first of a page
+	Dl_info here, before; // the page may be the first of its mapping
 	if (sum == 31 || !dladdr(reinterpret_cast<void *>(pc), &here) ||
 	    !dladdr(reinterpret_cast<void *>(pc - most), &before) || here.dli_fbase != before.dli_fbase)
 		return 0;
@@ -198,8 +199,8 @@ uintptr_t sum_before(const ucontext_t &u, uint32_t sum, uintptr_t (&parts)[2])
 	return 0;
 }
 
-// Loads and stores of one register with two whole registers as their address; the second may count objects. Atomic ones
-// have a single register, the sum.
+// Loads and stores of one register whose address is two whole registers; the second may count objects. Atomics use a
+// single register, the sum.
 uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
 {
 	uint32_t code;
@@ -218,8 +219,8 @@ uintptr_t operand_address(const ucontext_t &, uintptr_t (&)[2])
 }
 #endif
 
-// The name of a routine that has this instruction, without the p of pshmem; null when it is not ours, "" when it has
-// none.
+// Name of the routine that contains this instruction, without the p of pshmem; null when it is not ours, "" when it has
+// no name.
 const char *routine_at(const void *pc)
 {
 	Dl_info here, there;
@@ -230,9 +231,9 @@ const char *routine_at(const void *pc)
 	return strncmp(name, "pshmem", 6) == 0 ? name + 1 : name;
 }
 
-// The routine of ours that was running, or null when the fault happened elsewhere. What it called inside has no name of
-// its own: the callers are asked. memcpy is called by puts and gets, so a fault in libc counts when its address lies in
-// a window. Linked into the program, we cannot tell its code from ours but by the name.
+// The routine of this library that was running, or null when the fault happened elsewhere. Internal functions have no
+// name of their own, so their callers are searched. Puts and gets call memcpy, so a fault in libc counts when its
+// address lies in a window. When we are linked into the program, only the name tells our code from the program's.
 const char *our_routine(uintptr_t pc)
 {
 	const char *name = routine_at(reinterpret_cast<void *>(pc));
@@ -269,14 +270,14 @@ int window_owner(uintptr_t addr)
 }
 
 struct fault {
-	const char *routine; // that was running, or null
-	const char *library; // whose static data the address is, or null
-	int owner;           // PE at which the address was to be, or -1
-	uintptr_t given;     // then, and with library: the address that the program gave
+	const char *routine; // the one that was running, or null
+	const char *library; // the one whose static data contains the address, or null
+	int owner;           // PE whose memory was addressed, or -1
+	uintptr_t given;     // with owner or library: the address that the program passed
 	bool misaligned;
 };
 
-// What faulted is the address that the program gave plus a window.
+// The faulting address is the address that the program passed plus a window.
 bool is_library(uintptr_t addr, fault &f)
 {
 	for (int pe = 0; pe < g.n_pes; pe++) {
@@ -288,7 +289,7 @@ bool is_library(uintptr_t addr, fault &f)
 	return false;
 }
 
-// One of the registers that make the address is a window: the other is what the program gave, wherever that is.
+// One of the registers that form the address is a window: the other is what the program passed, wherever that points.
 void find_window_in(const uintptr_t (&parts)[2], uintptr_t addr, fault &f)
 {
 	for (int pe = 0; pe < g.n_pes; pe++)
@@ -328,7 +329,7 @@ void find_given(const siginfo_t *info, const ucontext_t &u, fault &f)
 		return;
 	}
 	if (addr == program_counter(u))
-		return; // there is no instruction to be read
+		return; // there is no instruction to read
 	uintptr_t parts[2] = {0, 0};
 	operand_address(u, parts);
 	find_window_in(parts, addr, f);
@@ -353,7 +354,7 @@ void explain(const fault &f, uintptr_t addr, char *text, size_t room)
 			 routine, g.n_pes - 1);
 }
 
-// The program, or a call of ours with a pointer that is none of SHMEM's, touched memory that only a device may.
+// The program, or a call of ours with a pointer that is not SHMEM's, touched memory that only a device may touch.
 void touched_device(uintptr_t addr)
 {
 	const partition *p = g.devices ? device_of(reinterpret_cast<void *>(addr)) : nullptr;
@@ -367,8 +368,8 @@ void touched_device(uintptr_t addr)
 	pgas_boot_abort(1, text);
 }
 
-// Ends the job as any wrong use does, when it is one for sure. A program with a handler of its own may have reasons to
-// take the fault of a buffer that it gave us.
+// Ends the job like any wrong use, when it certainly is one. A program with its own handler may want to receive the
+// fault of a buffer that it passed to us.
 void on_fault(int sig, siginfo_t *info, void *where)
 {
 	const struct sigaction &old = sig == SIGBUS ? g_old_bus : g_old_segv;
@@ -394,10 +395,10 @@ void on_fault(int sig, siginfo_t *info, void *where)
 		const int n = snprintf(line, sizeof line, "PE %d: %s\n", g.my_pe, text);
 		[[maybe_unused]] const ssize_t w = write(STDERR_FILENO, line, static_cast<size_t>(n));
 	}
-	// back to what was there before: the faulting instruction runs again and ends the process (or finds the
+	// restore the previous handler: the faulting instruction runs again and ends the process (or reaches the
 	// program's handler)
 	sigaction(sig, &old, nullptr);
-	// ... but one that was sent must come again, as it came
+	// ... but a signal that was sent must be sent again, unchanged
 	if (sent && syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), sig, info) != 0)
 		raise(sig);
 }

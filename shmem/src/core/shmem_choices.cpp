@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SHMEM_PROTO_INFO: one page that says what the library has chosen and why: cores and pages, the wire to each PE, from
-// which size on something else happens, and the algorithm of each collective on each team. PE 0 prints it when it has
-// joined; a team that is made later is printed by its first member, when its choices differ from those of all PEs.
+// SHMEM_PROTO_INFO: one page on what the library has chosen and why: cores and pages, the wire to each PE, the sizes
+// from which the method changes, and the algorithm of each collective on each team. PE 0 prints it after joining; the
+// first member of a team that is created later prints the team's choices if they differ from those of all PEs.
 #include "names/shmem_team.hpp"
 
 #include <cinttypes>
@@ -47,7 +47,7 @@ std::string bytes_text(size_t bytes)
 	return text;
 }
 
-// "0-3,8": numbers of which is(n) holds
+// "0-3,8": the numbers for which is(n) holds
 template <class Is>
 std::string ranges(int count, Is &&is)
 {
@@ -85,7 +85,7 @@ void print_cores()
 					       : "a core for each PE: a wait polls for a while before it sleeps");
 }
 
-// What the kernel says of the pages at an address.
+// The page size that the kernel reports for an address.
 size_t kernel_page_bytes(uintptr_t addr)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Cold exits of the data path: first access to a peer, threads that share a context, memory that is not mapped, and
-// every wrong use. Arguments are checked here; then the provider does the work.
+// Cold exits of the data path: first access to a peer, threads that share a context, memory that is not mapped, and all
+// wrong use. Arguments are checked here; then the provider does the work.
 //
-// What is mapped is complete on return. What is not goes to the wire and `pending` says so: short puts and plain
-// atomics are copied, a longer put and everything that brings something back wait for themselves alone (FI_PGAS_WAIT).
+// Operations on mapped memory are complete on return. All others go to the wire. Puts, plain atomics and non-blocking
+// gets are counted in `pending`. Short puts and plain atomics are copied; a longer blocking put and every blocking
+// operation that returns a value wait for themselves alone (FI_PGAS_WAIT).
 #include "device/shmem_partition.hpp"
 
 #include <time.h>
@@ -17,7 +18,7 @@
 namespace shmem {
 namespace {
 
-// A peer that cannot be reached has ended, as a rule. The launcher knows how, says so and ends us: it gets the time for
+// A peer that cannot be reached has usually ended. The launcher knows how, reports it and ends us: give it time for
 // that.
 [[noreturn]] void failed_to(const context *c, int pe, ssize_t rc, const char *what)
 {
@@ -36,7 +37,7 @@ namespace {
 	fail(what, "to PE %d: %s", world, why);
 }
 
-// The provider wrote or read by itself: nothing of this PE is under way, as a rule.
+// The provider itself reads or writes: usually this PE has nothing in flight.
 bool mapped(const context *c, int pe)
 {
 	return reinterpret_cast<const pgas_ep *>(c->ep)->check[pe].bound8 != 0;
@@ -56,14 +57,14 @@ void finish_far(const context *c, ssize_t rc, const char *what, int pe)
 		failed_to(c, pe, rc, what);
 }
 
-// The wire has it. The number goes up behind the operation, so that whoever takes it away has waited for that.
+// The wire accepted it. Increment after the submission, so that a quiet that subtracts the count has waited for it.
 void finish_taken(context *c, ssize_t rc, const char *what, int pe)
 {
 	finish_far(c, rc, what, pe);
 	pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 }
 
-// Whoever finds no room makes progress on everything meanwhile: those that should make room may wait for us.
+// Makes progress on everything while there is no room: the peers that should make room may be waiting for us.
 template <class Call>
 ssize_t retry(Call &&call)
 {
@@ -84,7 +85,7 @@ void check_context(context *c, const char *what)
 		fail(what, "the context is SHMEM_CTX_INVALID");
 }
 
-// PE numbers are those of the context's team.
+// PE numbers are ranks in the context's team.
 void check_member(const char *what, const context *c, int pe)
 {
 	const team &t = *c->owner;
@@ -111,7 +112,7 @@ struct transfer {
 	transfer(const transfer &) = delete;
 };
 
-// The same of an atomic.
+// The same for an atomic.
 struct atomic_word {
 	fi_ioc operand, with, out;
 	fi_rma_ioc remote;
@@ -222,8 +223,8 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
 
-// What most calls for another host come to: all is as it should be and the wire takes it. If not, nothing was done, and
-// the long way finds out why. paths.def: shmem_long_p_far
+// The usual case of a call for another host: the arguments are valid and the wire accepts it. Otherwise nothing was
+// done, and the long way finds out why. paths.def: shmem_long_p_far
 [[gnu::noinline]] static void p_far(context *c, void *dest, uint64_t value, size_t bytes, int pe,
 				    const char *name) noexcept
 {
@@ -235,7 +236,7 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	cold_put(c, dest, &value, bytes, pe, name); // little endian: the value's bytes come first
 }
 
-// Two ways, neither of which makes room on the stack for the other.
+// Two calls, so that neither needs stack space for the other.
 void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
 {
 	if (PGAS_LIKELY(c->plain))
@@ -297,7 +298,7 @@ ssize_t amo_mapped(context *c, atomic_word &w, uint64_t *old, bool fetch)
 
 namespace {
 
-// False: it was not done, the long way does it or says what is wrong.
+// False: nothing was done; the long way does it or reports the error.
 bool fetch_short(const context *c, const void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
 		 uint64_t compare, uint64_t *old)
 {
@@ -335,11 +336,11 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 	return old;
 }
 
-// A fence of this one operation: it asks nothing of other PEs, and waits only where the wire does not keep order.
+// A fence for this one operation: it requires nothing of other PEs, and waits only where the wire does not keep order.
 void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value, const char *name)
 {
 	check_word(c, target, sizeof *target, pe, name);
-	if (PGAS_UNLIKELY(g.devices)) { // data before signal, whatever memory either is in
+	if (PGAS_UNLIKELY(g.devices)) { // data before signal, whatever memory each is in
 		device_finish(name);
 		if (device_amo(c, target, pe, FI_UINT64, op, value, 0, nullptr, name))
 			return;
@@ -366,7 +367,7 @@ void check_lost(const context *c, const char *name)
 	failed_to(c, static_cast<int>(dest), err, name);
 }
 
-// Takes away what it has waited for. Two at a time would take it away twice.
+// Subtracts only what it has waited for. Two threads at a time would subtract it twice.
 void cold_quiet(context *c)
 {
 	check_context(c, "shmem_quiet");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SHMEM_DEBUG: checks that cost more than a program wants to pay always. With it contexts have a front without windows,
-// so that every put, get and atomic comes to the cold path and is checked there (shmem_cold.cpp); the hot path knows
-// nothing of it. Here: memory of the heap that is in no block, source and destination that overlap, and collective
-// calls of the heap whose arguments differ between PEs.
+// SHMEM_DEBUG: checks that are too expensive to run always. With it contexts have a front without windows, so that
+// every put, get and atomic takes the cold path and is checked there (shmem_cold.cpp); the hot path needs no code for
+// it. This file checks for heap memory that is in no block, for source and destination that overlap, and for collective
+// heap calls whose arguments differ between PEs.
 #include "device/shmem_partition.hpp"
 
 #include <cstdio>
@@ -35,7 +35,7 @@ void debug_overlap(const char *name, const void *dest, const void *source, size_
 void debug_same(const char *name, const char *argument, uint64_t value)
 {
 	const team &world = g_teams[0];
-	teams::exchange(g_teams[0], &value, sizeof value); // not the launcher's: far PEs may need us meanwhile
+	teams::exchange(g_teams[0], &value, sizeof value); // not the launcher's exchange: far PEs may need us meanwhile
 	for (int pe = 0; pe < g.n_pes; pe++) {
 		unsigned long long there;
 		memcpy(&there, teams::exchanged(world, pe), sizeof there);

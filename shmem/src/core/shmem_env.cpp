@@ -110,7 +110,7 @@ bool parse_grid(const char *text, env_grid &value) noexcept
 	return true;
 }
 
-// position of text in "a, b, c, "
+// index of text in "a, b, c, "
 bool parse_choice(const char *words, const char *text, int &value) noexcept
 {
 	const size_t length = std::strlen(text);
@@ -156,7 +156,7 @@ struct decimal {
 	wide digits = 0, divisor = 1;
 	bool rest = false;
 
-	static constexpr uint64_t kFinest = 1000000000000000000u; // 18 digits behind the point
+	static constexpr uint64_t kFinest = 1000000000000000000u; // 18 digits after the point
 
 	bool times_ten() noexcept
 	{
@@ -182,7 +182,7 @@ bool is_digit(char c) noexcept
 	return c >= '0' && c <= '9';
 }
 
-// "12", "1.5", ".5", "1e9"; false when there is no digit or the number leaves size_t.  *text moves behind it.
+// "12", "1.5", ".5", "1e9"; false when there is no digit or the number exceeds size_t. Advances *text past it.
 bool parse_decimal(const char *&text, decimal &d) noexcept
 {
 	bool any = false, fraction = false;
@@ -223,7 +223,7 @@ bool parse_decimal(const char *&text, decimal &d) noexcept
 
 } // namespace
 
-// Exact, without floating point: the specification asks for the ceiling of number times suffix.
+// Exact, without floating point: the specification requires the ceiling of number times suffix.
 bool env_parse_size(const char *text, size_t &bytes) noexcept
 {
 	decimal d;
@@ -335,7 +335,7 @@ size_t stem_length(const char *name) noexcept
 	return std::strcspn(name, "<");
 }
 
-// Is it the name of a member of this family, whatever the number?
+// Is this the name of a member of this family, whatever the number?
 bool in_family(const char *family, const char *name, size_t length) noexcept
 {
 	const size_t stem = stem_length(family);

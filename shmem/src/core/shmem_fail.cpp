@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a PE ends the job when it cannot go on. Every file of the library calls this one; it calls none of them but the
-// one by which a tool hears of it.
+// How a PE ends the job when it cannot continue. Every file of the library calls this one; it calls only the function
+// that notifies a tool.
 #include "shmem_state.hpp"
 
 #include <execinfo.h>
@@ -32,7 +32,7 @@ void fail(const char *routine, const char *format, ...)
 	if (g.env.backtrace)
 		backtrace_print();
 	if (g.initialized)
-		pgas_boot_abort(1, text); // whoever prints it says which PE it is
+		pgas_boot_abort(1, text); // the number of the PE is added when it is printed
 	if (g.my_pe >= 0)
 		fprintf(stderr, "PE %d: ", g.my_pe);
 	fprintf(stderr, "%s\n", text);

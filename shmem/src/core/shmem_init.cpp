@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Starting and ending a PE: the calls of the program, and its end without one. What starting is made of is in
-// shmem_join.cpp.
+// Starting and ending a PE: the program's calls, and its end without one. The steps of starting are in shmem_join.cpp.
 #include "shmem_state.hpp"
 
 #include <pthread.h>
@@ -17,7 +16,8 @@
 namespace shmem {
 namespace {
 
-// Starting and ending, one thread at a time. Checked: a signal handler may call exit() in the middle of one.
+// Starting and ending, one thread at a time. An error-checking mutex: a signal handler may call exit() in the middle of
+// either.
 pthread_mutex_t g_life = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 struct life_lock {
@@ -32,10 +32,10 @@ struct life_lock {
 	life_lock &operator=(const life_lock &) = delete;
 };
 
-// A program that returns from main or calls exit(0) without shmem_finalize: that is implied, as the standard has it for
-// start_pes. Whoever exits with another status has failed; the launcher tells the others. Registered at the first init,
-// so it runs after the handlers and destructors of what the program made later, and before those of what was there
-// before: ours, the provider's and libpmix's among them.
+// A program that returns from main or calls exit(0) without shmem_finalize: finalize is implied, as the standard
+// specifies for start_pes. A program that exits with another status has failed; the launcher tells the other PEs.
+// Registered at the first init, so it runs after the handlers and destructors of everything the program created later,
+// and before those that already existed: ours, the provider's and libpmix's among them.
 void at_exit(int status, void *)
 {
 	if (status != 0 || !g.initialized || g.pid != getpid())
@@ -43,7 +43,7 @@ void at_exit(int status, void *)
 	life_lock lock;
 	if (!lock.mine || !g.initialized)
 		return;
-	fflush(nullptr); // should the others never come, what it wrote is not lost
+	fflush(nullptr); // the output is not lost if the other PEs never arrive
 	g.inits = 0;
 	leave("exit", true);
 }
@@ -70,7 +70,7 @@ void stop()
 	if (!g.initialized)
 		return;
 	if (--g.inits > 0)
-		pshmem_barrier_all(); // every finalize has one in it
+		pshmem_barrier_all(); // every finalize includes one
 	else
 		leave("shmem_finalize", false);
 }
@@ -95,14 +95,14 @@ SHMEM_NAME(int, shmem_init_thread, (int requested, int *provided))
 		     level);
 	const bool host = requested & SHMEM_DEVICE_HOST_INIT;
 	const int given = start(level, true, host);
-	// no kernel can call this library, so that level is never given
+	// no kernel can call this library, so that level is never provided
 	*provided = given | (host && has_device_heap() ? SHMEM_DEVICE_HOST_INIT : 0);
 	return 0;
 }
 SHMEM_NAME(void, start_pes, (int npes))
 {
 	(void)npes;
-	start(SHMEM_THREAD_SINGLE, false); // again: no effect, and no finalize of its own
+	start(SHMEM_THREAD_SINGLE, false); // called again: no effect, and no finalize of its own
 }
 SHMEM_NAME(void, shmem_finalize, (void))
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Joining the job, step by step: the launcher, a place for our memory, what the PEs tell each other, the endpoint, the
-// memory itself, the first meeting. And leaving it, in the reverse order.
+// Joins the job step by step: the launcher, a place for our memory, the exchange between PEs, the endpoint, the memory
+// itself, the first meeting. Leaves it in the reverse order.
 #include "shmem_join.hpp"
 #include "shmem_state.hpp"
 
@@ -26,27 +26,27 @@
 namespace shmem {
 namespace {
 
-constexpr char kRoutine[] = "shmem_init"; // whichever call it was
+constexpr char kRoutine[] = "shmem_init"; // whichever routine was called
 constexpr size_t kSecretBytes = 16;
 
 struct address {        // of a PE's endpoint
-	uint32_t bytes; // 0: it has none yet
+	uint32_t bytes; // 0: there is none yet
 	char text[kAddressBytes];
 };
-struct card { // what PEs tell each other at start
+struct card { // what PEs exchange at start
 	address where;
 	uint64_t heap_at;
 	uint64_t heap_bytes;
 	uint64_t data_bytes;
-	uint64_t partitions; // what they are, in one number
+	uint64_t partitions; // a fingerprint of their definitions
 	uint64_t tuning;     // the same of SHMEM_TUNE_FILE
 	uint64_t host;
 	char host_name[kHostNameBytes];
-	unsigned char secret[kSecretBytes]; // of the job: that of PE 0 counts
-	cpu_set_t cpus;                     // that it may run on
-	bool tool;                          // one looks on here
-	bool can;                           // have the device heap that it would like (partitions_can)
-	bool threads;                       // several may call at a time
+	unsigned char secret[kSecretBytes]; // of the job: PE 0's is used
+	cpu_set_t cpus;                     // CPUs that it may run on
+	bool tool;                          // a tool is loaded here
+	bool can;                           // the PE can have the device heap that it wants (partitions_can)
+	bool threads;                       // several threads may call at the same time
 };
 using cards_of_all = std::vector<card>;
 
@@ -100,17 +100,17 @@ bool is_stopped(void *, fi_addr_t pe)
 	return pgas_boot_is_stopped(static_cast<int>(pe)) != 0;
 }
 
-// secret: null for a job on one host, which never opens a link to others.
+// secret: null for a job on one host, which never opens a link to another host.
 void open_endpoint(const unsigned char *secret)
 {
 	const bool threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
 	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
-	const uint64_t device = secret && device_far_wanted() ? FI_HMEM : 0; // endpoints go without: pgas_open.h
+	const uint64_t device = secret && device_far_wanted() ? FI_HMEM : 0; // endpoints work without it: pgas_open.h
 	pgas_open(&g.net, FI_RMA | FI_ATOMIC | where | device, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
 		  secret ? kSecretBytes : 0, cannot_open);
 	if (pgas_boot_watches())
 		g.net.ops->peers_watched(g.net.domain);
-	if (secret && pgas_boot_watches()) // only who watches everybody can tell
+	if (secret && pgas_boot_watches()) // only a launcher that watches all PEs can tell
 		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
 	g.copy_limit = g.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
@@ -191,9 +191,9 @@ std::vector<Piece> gather(const Piece &mine)
 	return all;
 }
 
-// Endpoints are opened when it is known whether other hosts take part. A launcher that says that all are here is
-// believed, so that its jobs exchange once; where its word and the hosts' identities differ, they open again. All PEs
-// see the same cards and so decide the same.
+// Endpoints are opened once it is known whether other hosts take part. If the launcher says that all PEs are on this
+// host, it is trusted, so that its jobs exchange only once; if the hosts' identities contradict it, the endpoints are
+// opened again. All PEs see the same cards and therefore decide the same.
 cards_of_all exchange(card mine)
 {
 	const bool told_local = pgas_boot_local(nullptr, 0) == g.n_pes;
@@ -253,10 +253,10 @@ void start_heap(const cards_of_all &cards)
 	g.internal = reinterpret_cast<char *>(g.heap_part.addr);
 	config.base = g.internal + kInternalBytes;
 	config.bytes = g.heap_part.bytes - kInternalBytes;
-	uint64_t differ = 0; // bits in which the PEs' addresses of a block of the heap differ
+	uint64_t differ = 0; // bits in which the PEs' addresses of a heap block differ
 	for (const card &c : cards)
 		differ |= c.heap_at ^ g.heap_part.addr;
-	// they agree in the bits below the lowest one that differs; place_heap sees to it that these are enough
+	// they agree in the bits below the lowest one that differs; place_heap ensures that these are enough
 	if (differ)
 		config.max_align = size_t{1} << __builtin_ctzll(differ);
 	require(kRoutine, "symmetric heap", g.heap_.init(config));
@@ -286,7 +286,7 @@ void map_memory(const memory_plan &plan, const cards_of_all &cards)
 
 // --- meet: all others can be reached ---------------------------------------------------------------------------------
 
-// Where the PEs are; SHMEM_FAKE_HOSTS cuts one host into several, for tests of what runs across hosts.
+// Records where the PEs are. SHMEM_FAKE_HOSTS divides one host into several, for tests of code that runs across hosts.
 void note_hosts(const cards_of_all &cards)
 {
 	const env_grid fake = g.env.fake_hosts;
@@ -332,13 +332,13 @@ void meet(const cards_of_all &cards)
 	note_tools(cards);
 	teams_setup();
 	fault_handler_install();
-	if (pgas_boot_meet(g.far) != 0) // everybody's memory is registered before anybody's first access
+	if (pgas_boot_meet(g.far) != 0) // all memory is registered before the first access
 		fail(kRoutine, "cannot meet the other PEs");
 }
 
-// A peer is connected and its memory mapped at the first access, which costs some 34,000 instructions. So many PEs of
-// a host all meet one another in shmem_finalize, so for them it costs nothing to do it now, and the program's first put
-// is as short as all others.
+// A peer is connected and its memory mapped at the first access, which costs some 34,000 instructions. On hosts with up
+// to kConnectAtOnce PEs all of them meet one another in shmem_finalize anyway, so connecting now costs nothing extra,
+// and the program's first put is as short as all others.
 constexpr int kConnectAtOnce = teams::kFan;
 
 void connect_neighbours()
@@ -350,7 +350,7 @@ void connect_neighbours()
 			pshmem_ptr(g.internal, pe);
 }
 
-// What contexts still have under way, those of teams too.
+// Completes everything that contexts have in flight, including those of teams.
 void complete_all()
 {
 	pshmem_quiet();
@@ -405,10 +405,10 @@ void leave(const char *how, bool implied)
 {
 	complete_all();
 	tool_leaving();
-	leave_together(how, implied); // nobody needs my memory any more
-	if (g.with_tool)              // but tools: all PEs know, so all meet once more
+	leave_together(how, implied); // no other PE needs our memory any more
+	if (g.with_tool)              // except tools: all PEs know, so all meet once more
 		tool_all_left();
-	g.net.ops->drain(g_default.ep); // the others hear that I came
+	g.net.ops->drain(g_default.ep); // the others receive our arrival
 	fault_handler_remove();
 	teams_close();
 	g.initialized = false;

@@ -5,12 +5,12 @@
 
 namespace shmem {
 
-// Everything from the environment to the first meeting with the other PEs. Returns when this PE may be used; ends the
-// job when something is missing. device_asked: the program wants a device heap.
+// Everything from reading the environment to the first meeting with the other PEs. Returns when this PE is ready for
+// use; ends the job when something is missing. device_asked: the program wants a device heap.
 void join(int thread_level, bool device_asked);
 
-// Back to what it was before join(), the static data excepted, which stays in shared memory. how: the routine, for
-// messages. implied: the program did not ask for it.
+// Restores the state before join(), except that the static data stays in shared memory. how: the routine, for messages.
+// implied: the program did not ask for it.
 void leave(const char *how, bool implied);
 
 } // namespace shmem

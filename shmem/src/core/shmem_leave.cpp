@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The last meeting of all PEs, at shmem_finalize or at the end of a program that does not call it: nobody takes its
-// memory away while another PE may need it. It has lines of its own in front of the blocks of teams, so that a PE that
-// leaves never passes for one that has come to a barrier; and whoever waits here looks now and then whether others wait
-// for it somewhere else.
+// The last meeting of all PEs, at shmem_finalize or at the end of a program that does not call it: no PE removes its
+// memory while another one may need it. It has its own lines before the blocks of teams, so that a leaving PE is never
+// mistaken for one that has reached a barrier. A PE that waits here checks now and then whether others wait for it
+// somewhere else.
 #include "names/shmem_amo.hpp"
 #include "shmem_leave.hpp"
 
@@ -18,16 +18,16 @@ namespace {
 
 using teams::kFan, teams::kRounds, teams::line;
 
-constexpr uint64_t kMet = 1; // the heap is new at every init, so all lines begin at 0
+constexpr uint64_t kMet = 1; // the heap is new at every init, so all lines start at 0
 constexpr uint64_t kLookNs = 20'000'000;
 constexpr uint64_t kPatienceNs = 10'000'000'000;
 constexpr unsigned kPollsPerLook = 64;
 constexpr int kLinesPerMeeting = kRounds * (kFan - 1);
-static_assert(1 + 2 * kLinesPerMeeting + 1 <= kLeaveLines); // PEs of a host, hosts, and a last word
+static_assert(1 + 2 * kLinesPerMeeting + 1 <= kLeaveLines); // PEs of a host, hosts, and a final word
 
 line *hop_line(int index)
 {
-	return reinterpret_cast<line *>(g.internal) + 1 + index; // the first is nobody's: place 0 means none
+	return reinterpret_cast<line *>(g.internal) + 1 + index; // the first line is unused: place 0 means none
 }
 
 void tell(team &t, int member, line *mine)
@@ -42,13 +42,13 @@ void tell(team &t, int member, line *mine)
 
 struct leaving {
 	const char *how;
-	bool implied; // main has been left
+	bool implied; // the program has left main
 	uint64_t since = pgas_now_ns();
 	bool said = false;
 };
 
-// Others may wait for a value that will never come. Nobody can tell that from work that takes long; so it is no more
-// than a hint.
+// Others may wait for a value that will never come. That cannot be told from work that takes long, so this is only a
+// hint.
 void say_who_left(leaving &me)
 {
 	if (me.said || !me.implied || pgas_now_ns() - me.since < kPatienceNs)
@@ -75,7 +75,7 @@ void await_or_complain(const line *l, leaving &me)
 	}
 }
 
-// A dissemination: whoever returns knows that all have come.
+// A dissemination: on return all PEs are known to have arrived.
 template <class Who>
 void meet(team &t, leaving &me, int index, int64_t mine, int64_t count, Who &&who)
 {

@@ -5,10 +5,10 @@
 
 namespace shmem {
 
-// Lines in front of all blocks in the library's own symmetric memory, the first unused.
+// Lines at the start of the library's own symmetric memory, before all blocks; the first is unused.
 constexpr int kLeaveLines = 64;
 
-// Returns when all PEs are here, and after that nobody reads or writes my memory. how: the routine, for messages.
+// Returns when all PEs have arrived; after that no other PE reads or writes our memory. how: the routine, for messages.
 // implied: the program did not ask for it.
 void leave_together(const char *how, bool implied);
 

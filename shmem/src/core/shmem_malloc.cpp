@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Symmetric heap calls. All PEs call them alike, the allocator is deterministic, so all get the same offset, or all get
-// NULL. The barriers are those the standard asks for: after allocation, before release. SHMEM_DEFAULT_SPACE=GPU sends
-// them to the device heap.
+// Symmetric heap calls. All PEs make the same calls and the allocator is deterministic, so all get the same offset, or
+// all get NULL. The barriers are those that the standard requires: after allocation, before release.
+// SHMEM_DEFAULT_SPACE=GPU directs the calls to the device heap.
 #include "shmem_space.hpp"
 #include "shmem_state.hpp"
 
@@ -20,7 +20,7 @@ void *grant(void *ptr)
 	return ptr;
 }
 
-// A wild store of the program's own may have hit our records.
+// A wild store of the program may have hit our records.
 void debug_heap(const char *routine)
 {
 	if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
@@ -105,7 +105,7 @@ void *heap_resize(const char *routine, void *ptr, size_t size)
 
 namespace {
 
-// Where the default space is.
+// Allocates in the default space.
 void *allocate(const char *routine, size_t size, size_t align)
 {
 	return device_heap_is_default() ? device_heap_allocate(routine, size, align)
@@ -123,7 +123,7 @@ SHMEM_NAME(void *, shmem_malloc, (size_t size))
 }
 SHMEM_NAME(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-	// one that is not known is no reason to fail: a program may know a later standard
+	// an unknown hint is no reason to fail: the program may be written for a later standard
 	const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE |
 				       SHMEM_DEVICE_MALLOC_HOST_INIT | SHMEM_DEVICE_MALLOC_KERNEL_INIT);
 	if (g.env.debug && unknown)

@@ -2,13 +2,13 @@
 //
 // Symmetric memory: the program's writable static data and the symmetric heap as one region.
 //
-//   base = first page of .data/.bss behind RELRO            heap: shmem_place.cpp decides where
+//   base = first page of .data/.bss after RELRO             heap: shmem_place.cpp decides where
 //   |-- .data .bss --|................. hole ................|---- heap ----|
 //
 // At init the static data moves into a memfd that is mapped over itself, shared, so that peers can map the same pages;
-// the heap is a second memfd. Only offsets cross between PEs, so address space randomisation may stay on: the offset of
-// an object is the same on all PEs, the distance between static data and heap need not be. A child after fork() gets
-// private copies.
+// the heap is a second memfd. PEs exchange only offsets, so address space randomisation may stay on: the offset of an
+// object is the same on all PEs, the distance between static data and heap need not be. A child of fork() gets private
+// copies.
 #include "device/shmem_partition.hpp"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ int find_data(dl_phdr_info *info, size_t, void *out)
 		const uintptr_t end = up(begin + p.p_memsz);
 		if (relro_end > begin && relro_end <= end)
 			begin = relro_end;
-		// a page that RELRO shares is read-only anyway; what precedes the first whole page stays private
+		// a page that RELRO shares is read-only anyway; data before the first whole page stays private
 		r->begin = up(begin);
 		if (begin % pgas::page_bytes() && !(relro_end > info->dlpi_addr + p.p_vaddr))
 			r->begin = begin / pgas::page_bytes() * pgas::page_bytes();
@@ -87,10 +87,9 @@ huge_pool look_at_pool()
 	return pool;
 }
 
-// The program's heap in reserved huge pages. The kernel sets all of them aside for the file as it is mapped, or
-// refuses: without that the first access to a page that there is not would be a SIGBUS. What the library has in front
-// of the
-// heap stays in usual pages, because most of it is never touched.
+// The program's heap in reserved huge pages. The kernel reserves all of them for the file when it is mapped, or
+// refuses: without that, the first access to a missing page would raise SIGBUS. The library's part before the heap
+// stays in normal pages, because most of it is never touched.
 bool map_huge(uintptr_t addr, size_t bytes, char *why, size_t room)
 {
 	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | MFD_HUGETLB);
@@ -115,7 +114,7 @@ bool map_huge(uintptr_t addr, size_t bytes, char *why, size_t room)
 	return false;
 }
 
-// Once in a process: what has moved stays there after shmem_finalize, and the next shmem_init finds it.
+// Once per process: moved data stays there after shmem_finalize, and the next shmem_init finds it.
 bool move_data(const range &r, int *out, char *why, size_t room)
 {
 	const size_t bytes = r.end - r.begin;
@@ -144,8 +143,8 @@ bool move_data(const range &r, int *out, char *why, size_t room)
 	return true;
 }
 
-// A child of fork() must not write into the parent's symmetric memory: it gets copies of the static data, as far as
-// that is more than zeros, and the heap copy-on-write. vfork and posix_spawn do not come here and need not.
+// A child of fork() must not write into the parent's symmetric memory: it gets copies of the nonzero static data, and
+// the heap copy-on-write. vfork and posix_spawn do not come here and need not.
 void child_after_fork()
 {
 	const part &d = g.data;
@@ -245,7 +244,7 @@ bool memory_map(const memory_plan &plan, char *why, size_t room)
 
 uint64_t heap_offset()
 {
-	constexpr uint64_t unit = uint64_t{1} << 30; // a hole behind the static data: what overruns it is in neither
+	constexpr uint64_t unit = uint64_t{1} << 30; // a hole after the static data: overruns are in neither part
 	return (g.data.bytes / unit + 2) * unit;
 }
 
@@ -288,7 +287,7 @@ bool is_symmetric(const void *ptr, size_t bytes)
 	return p && bytes <= p->mine.bytes && addr - p->mine.addr <= p->mine.bytes - bytes;
 }
 
-// Asking the provider about a PE of another host would connect to it. Made-up hosts are one host.
+// Asking the provider about a PE of another host would connect to it. Fake hosts are one host.
 bool on_other_host(int pe)
 {
 	return g.hosts && !g.env.fake_hosts.hosts && g.hosts[pe] != g.hosts[g.my_pe];
@@ -303,7 +302,7 @@ void *peer_pointer(const void *ptr, int pe)
 		if (partition *p = device_of(ptr))
 			return device_peer(*p, ptr, pe, "shmem_ptr");
 	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
-		note_far(); // nor will it have ours
+		note_far(); // nor will the peer have mapped ours
 		return nullptr;
 	}
 	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);

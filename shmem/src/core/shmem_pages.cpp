@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which pages hold something. What is mapped from a file does; of anonymous memory (.bss) those that the kernel has a
-// page or a swap entry for: it says so in /proc/self/pagemap, since Linux 6.7 by ranges (PAGEMAP_SCAN), before that by
-// a word per page. Reading instead of asking would be right too, and is the fallback, but visits every page.
+// Which pages hold data. Pages mapped from a file do; of anonymous memory (.bss), those for which the kernel has a page
+// or a swap entry. The kernel reports these in /proc/self/pagemap, since Linux 6.7 by ranges (PAGEMAP_SCAN), before
+// that by one word per page. Reading the pages instead gives the same result and is the fallback, but visits every
+// page.
 #include "shmem_pages.hpp"
 
 #include <fcntl.h>
@@ -46,14 +47,14 @@ __attribute__((no_sanitize("address", "thread"))) bool is_zero(uintptr_t addr)
 
 __attribute__((no_sanitize("address", "thread"))) void copy_page(char *dst, uintptr_t begin)
 {
-	// volatile: no compiler makes a memcpy of it
+	// volatile: the compiler must not turn this into memcpy
 	const auto *words = reinterpret_cast<const volatile uint64_t *>(begin);
 	auto *out = reinterpret_cast<uint64_t *>(dst);
 	for (size_t i = 0; i < page_bytes() / sizeof *words; i++)
 		out[i] = words[i];
 }
 
-// Ends at `end`, or earlier when the pages change their kind.
+// The end of a run of pages that are all zero or all nonzero; at most `end`.
 uintptr_t stretch_end(uintptr_t addr, uintptr_t end, bool zero)
 {
 	do
@@ -69,7 +70,7 @@ struct copier { // to a file, from the memory that begins at base
 	int write_all(uintptr_t addr, uintptr_t end) const
 	{
 		while (addr < end) {
-			// the bare call: see is_zero
+			// a direct system call: see is_zero
 			const ssize_t n = syscall(SYS_pwrite64, fd, addr, end - addr, static_cast<off_t>(addr - base));
 			if (n <= 0)
 				return n < 0 ? errno : ENOSPC;
@@ -91,12 +92,14 @@ struct copier { // to a file, from the memory that begins at base
 	}
 };
 
-// The kernel's map of our pages. Every look tells how far it came; from there on the caller asks in another way.
+// The kernel's map of our pages. Each query advances `addr` as far as it got; the caller continues from there with
+// another method.
 class page_map {
 public:
 	page_map() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC))
 	{
-		// under an emulator /proc may be that of another address space: a page that is there must be there
+		// under an emulator /proc may describe another address space: check that a page known to be present is
+		// reported so
 		uint64_t entry = 0;
 		const auto here = reinterpret_cast<uintptr_t>(&entry);
 		if (fd_ >= 0 &&
@@ -177,7 +180,7 @@ int pages_to_file(uintptr_t begin, size_t bytes, int fd)
 	const uintptr_t limit = begin + bytes;
 	const copier copy{fd, begin};
 	const page_map map;
-	uintptr_t addr = begin; // all below is copied
+	uintptr_t addr = begin; // everything below is copied
 	int err = 0;
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
@@ -186,7 +189,7 @@ int pages_to_file(uintptr_t begin, size_t bytes, int fd)
 		unsigned long inode;
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %lu", &start, &end, &inode) != 3 || end <= addr)
 			continue;
-		if (start > addr) // a gap, or an emulator's idea of the map: reading tells
+		if (start > addr) // a gap, or an emulator's idea of the map: read the pages
 			break;
 		end = end < limit ? end : limit;
 		err = inode ? copy(addr, end) : map.copy_used(addr, end, copy);
@@ -201,7 +204,7 @@ int pages_from_file(int fd, uintptr_t begin, size_t bytes, char *dst)
 {
 	const auto size = static_cast<off_t>(bytes);
 	for (off_t place = 0; place < size;) {
-		// where the file has pages; the position that this moves is nobody's
+		// finds where the file has pages; nothing else uses the file position that this moves
 		const off_t data = lseek(fd, place, SEEK_DATA);
 		if (data < 0)
 			return errno == ENXIO ? 0 : errno;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A tool that looks on: what it is told and what it may ask (shmem_profile.h), and how it comes into the process: where
-// SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK asks for it (pgas_preload.hpp). Without them all of this is
-// a few looks into the environment.
+// The tool's interface: which events it receives and which queries it may make (shmem_profile.h), and how it is loaded
+// into the process: when SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK asks for it (pgas_preload.hpp).
+// Without them all of this costs a few lookups in the environment.
 #include "names/shmem_team.hpp"
 
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr pgas::preload_names kNames{"libsma-tools.so", "libsma", "shmem_impl_tool_is_here", "SHMEM_IMPL_AGAIN"};
 
-const char *g_no_tool = nullptr; // why it is not here, though it is wanted
+const char *g_no_tool = nullptr; // why it is not loaded although it was requested
 
 const char *wished(const char *name)
 {
@@ -27,7 +27,7 @@ const char *wished(const char *name)
 	return text ? env_parse_text(text) : nullptr;
 }
 
-// SHMEM_DEBUG=race asks for it, too: there is one word for all that looks for mistakes.
+// SHMEM_DEBUG=race also asks for it: one variable serves all searches for mistakes.
 const char *wished_check()
 {
 	const char *check = wished("SHMEM_CHECK"), *debug = getenv("SHMEM_DEBUG");
@@ -35,7 +35,7 @@ const char *wished_check()
 	return check || !in_debug ? check : debug;
 }
 
-// The loader calls it before main, with what main gets.
+// The loader calls it before main, with main's arguments.
 __attribute__((constructor)) void load_tool(int, char **argv, char **)
 {
 	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER") && !wished_check())
@@ -63,7 +63,7 @@ const char *word(const char *const (&words)[Count], int pos)
 
 } // namespace
 
-// --- what happens ----------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
 void tool_joined()
 {
@@ -85,7 +85,7 @@ void tool_all_left()
 {
 	if (g.tool)
 		g.tool->all_left();
-	// whoever reads the figures of the others has come here; and none of us touches them from now on
+	// every PE that reads the others' figures has arrived here, and no PE touches them from now on
 	teams::sync_push(g_teams[0]);
 }
 
@@ -99,7 +99,7 @@ void tool_ending(const char *why)
 
 using namespace shmem;
 
-// --- what the tool may ask -------------------------------------------------------------------------------------------
+// --- calls by the tool -----------------------------------------------------------------------------------------------
 
 extern "C" SHMEM_EXPORT int shmem_impl_tool_enter(const shmem_impl_tool *tool) noexcept
 {

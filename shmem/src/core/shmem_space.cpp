@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One partition is the device heap (shmem_partition_text.cpp says which). Here are the calls by which two drafts of the
-// standard name it: shmemg_*, of the specification for GPUs, and shmem_space_*, of the proposal for memory spaces,
-// where it is the GPU space and the symmetric heap the CPU space. Unlike shmem_partition_malloc() they are collective.
+// One partition is the device heap (shmem_partition_text.cpp chooses it). This file has the calls that two drafts of
+// the standard define for it: shmemg_*, of the specification for GPUs, and shmem_space_*, of the proposal for memory
+// spaces, where the device heap is the GPU space and the symmetric heap the CPU space. Unlike shmem_partition_malloc()
+// they are collective.
 #include "shmem_space.hpp"
 #include "device/shmem_partition.hpp"
 
@@ -23,7 +24,7 @@ partition &must_have(const char *routine)
 	return *g_partitions.device_heap;
 }
 
-// All PEs come to the same result, so that all of them come here or none does.
+// All PEs get the same result, so either all of them or none meet in the barrier.
 void *grant(void *ptr)
 {
 	if (ptr)
@@ -31,7 +32,8 @@ void *grant(void *ptr)
 	return ptr;
 }
 
-// The alignment that the addresses of equal offsets have on all PEs: that of the start of the heap. Asked once, of all.
+// The alignment that addresses of equal offsets share on all PEs: that of the start of the heap. Computed once, from
+// all PEs.
 size_t common_alignment(const partition &p)
 {
 	if (g_partitions.device_heap_align)
@@ -125,7 +127,7 @@ void *device_heap_resize(const char *routine, void *ptr, size_t size)
 
 namespace {
 
-enum class space : uintptr_t { none, cpu, gpu }; // what handles are
+enum class space : uintptr_t { none, cpu, gpu }; // the values of handles
 
 shmem_space_t to_handle(space s)
 {
@@ -138,7 +140,7 @@ bool available(space s)
 	return s == space::cpu ? wish.cpu : s == space::gpu && wish.gpu && has_device_heap();
 }
 
-// The space of a handle; none: SHMEM_SPACE_INVALID, or one that this job has not.
+// The space of a handle. `none`: SHMEM_SPACE_INVALID, or a space that this job does not have.
 space from_handle(const char *routine, shmem_space_t handle)
 {
 	check_running(routine);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Symmetric memory by where it is: the heap of the host, and the device heap, which is one of the partitions. All calls
-// are collective, as shmem_malloc() is: the barrier is behind an allocation and before a release. Their routine is the
-// C name that the program called.
+// Symmetric memory by location: the heap in host memory, and the device heap, which is one of the partitions. All calls
+// are collective, like shmem_malloc(): the barrier follows an allocation and precedes a release. `routine` is the C
+// name that the program called.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ void *heap_resize(const char *routine, void *ptr, size_t size);
 // --- device memory (shmem_space.cpp): the job ends when it has none --------------------------------------------------
 
 bool has_device_heap();
-bool device_heap_is_default(); // shmem_malloc() and its like allocate there
+bool device_heap_is_default(); // shmem_malloc() and similar calls allocate there
 void *device_heap_allocate(const char *routine, size_t size, size_t align);
 void *device_heap_allocate_zeros(const char *routine, size_t count, size_t size);
 void device_heap_release(const char *routine, void *ptr);

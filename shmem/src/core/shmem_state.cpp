@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The state of a PE, and what contexts point at while there is no endpoint: a front whose windows are all zero and lead
+// The state of a PE, and what contexts point to while there is no endpoint: a front whose windows are all zero and lead
 // to the cold exits.
 #include "shmem_state.hpp"
 
@@ -36,7 +36,7 @@ constinit const fi_pgas_ops g_no_short_ways = [] {
 	return o;
 }();
 
-// not constinit: clang calls a cast address no constant expression, though it lays it out as data like gcc
+// not constinit: clang does not accept a cast address as a constant expression, though like gcc it emits it as data
 #define SHMEM_NOWHERE                                                                                                  \
 	{                                                                                                              \
 		reinterpret_cast<pgas_ep *>(g_nowhere), reinterpret_cast<fid_ep *>(g_nowhere), 0, &g_teams[0],         \
@@ -51,7 +51,7 @@ pgas_ep *front_for(fid_ep *ep)
 	return reinterpret_cast<pgas_ep *>(g.env.debug || g.devices ? closed_endpoint() : ep);
 }
 
-// Inlined calls (shmem_inline.h) and ours go to the same windows.
+// Inlined calls (shmem_inline.h) and ours use the same windows.
 void set_default(fid_ep *ep)
 {
 	g_default.ep = ep;

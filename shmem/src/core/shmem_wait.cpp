@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How every wait of the library waits, those inside collectives included.
+// How every wait of the library waits, including those inside collectives.
 #include "shmem_state.hpp"
 
 #include <pgas/pgas_far_wait.hpp>
@@ -10,8 +10,8 @@
 namespace shmem {
 namespace {
 
-// Cores to spare: spin, since the peer answers within a cache miss or two. None: hand the core over at once. What the
-// others wait for may be what we wait for, so whoever waits acts for them.
+// With cores to spare: spin, since the peer responds within a cache miss or two. Oversubscribed: yield the core at
+// once. The peers that we wait for may be waiting for us, so every wait acts for them.
 constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
 constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
 

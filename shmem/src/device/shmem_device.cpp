@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Puts, gets and atomics of which one side or both are device memory. The initiator's driver copies between its own
-// memory and the peer's region, which it has open: the target's CPU has no part in it. A blocking call waits for its
-// copy, a non-blocking one is submitted, short ones with others, and quiet waits. What only the host's wire can reach,
-// or two drivers that do not know each other's memory, goes through a buffer of the host.
+// Puts, gets and atomics with device memory on one or both sides. The initiator's driver copies between its own memory
+// and the peer's region, which it has opened: the target's CPU is not involved. A blocking call waits for its copy; a
+// non-blocking one is submitted, short ones together with others, and quiet waits. Memory that only the host's wire can
+// reach, or two drivers that do not know each other's memory, use a bounce buffer in host memory.
 #include "shmem_partition.hpp"
 
 #include <algorithm>
@@ -38,9 +38,9 @@ void finish_one(devices::kind &k, const char *name)
 		driver_failed(k, name);
 }
 
-// --- whose memory is a place of ours? --------------------------------------------------------------------------------
+// --- the kind of local memory ----------------------------------------------------------------------------------------
 
-// Memory of the stack and the symmetric heap is the host's, and nobody needs to ask a driver about it.
+// Stack and symmetric heap are host memory, so no driver needs to be asked about them.
 bool surely_host(const void *ptr)
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr), here = reinterpret_cast<uintptr_t>(&addr);
@@ -49,7 +49,8 @@ bool surely_host(const void *ptr)
 	       addr - g.data.addr < g.data.bytes;
 }
 
-// The kind of local memory: of a partition, or of what the program itself got from the driver. Null: the host's.
+// The kind of local memory: of a partition, or of memory that the program itself allocated from the driver. Null for
+// host memory.
 devices::kind *kind_of(const void *ptr)
 {
 	if (const partition *p = device_of(ptr))
@@ -64,15 +65,15 @@ devices::kind *kind_of(const void *ptr)
 
 // --- one transfer ----------------------------------------------------------------------------------------------------
 
-// Bytes of the device that the CPU reaches at another address; null: it does not.
+// The address at which the CPU can access these bytes of the device; null if it cannot.
 void *by_cpu(const partition *p, const void *ptr, int pe)
 {
 	const devices::region &r = pe == g.my_pe ? p->mine : p->peers[pe];
 	return r.cpu ? static_cast<char *>(r.cpu) + (reinterpret_cast<uintptr_t>(ptr) - p->mine.addr) : nullptr;
 }
 
-// Up to how many bytes the CPU's own copy is faster than the driver's: how long one of 8 bytes takes there, and how
-// many bytes the CPU moves in that time. Measured once for each partition, on our own memory.
+// Up to how many bytes the CPU's own copy is faster than the driver's: the time for a copy of 8 bytes by the driver,
+// and how many bytes the CPU copies in that time. Measured once for each partition, on our own memory.
 size_t measure_cpu_limit(partition &p, const char *name)
 {
 	constexpr size_t kProbe = 4096;
@@ -103,7 +104,7 @@ bool cpu_is_better(partition &p, size_t bytes, const char *name)
 
 struct transfer {
 	context *c;
-	void *remote; // as it is called here
+	void *remote; // the remote object by its local address
 	void *local;
 	size_t bytes;
 	int pe, world;
@@ -125,7 +126,8 @@ void copy_by_cpu(const transfer &t, void *there)
 		pgas_copy_in(t.local, there, t.bytes);
 }
 
-// The other side is the host's memory, or nobody's here: by parts, through ours.
+// The other side is host memory, or memory that the driver here cannot reach: copies piecewise through a buffer of
+// ours.
 template <class Far>
 void bounce(const transfer &t, devices::kind &here, Far &&far)
 {
@@ -143,7 +145,7 @@ void bounce(const transfer &t, devices::kind &here, Far &&far)
 	}
 }
 
-// Both are devices, of different kinds.
+// Both are device memory, of different kinds.
 void between_kinds(const transfer &t, devices::kind &there_kind, void *there, devices::kind &here_kind)
 {
 	bounce(t, here_kind, [&](char *room, size_t pos, size_t n) {
@@ -165,7 +167,7 @@ bool direct(const transfer &t, const devices::kind *here)
 	return true;
 }
 
-// The peer's host memory, which we may have no window on.
+// The peer's host memory, on which we may have no window.
 void with_host(const transfer &t, devices::kind &here)
 {
 	if (void *there = peer_pointer(t.remote, t.world)) {
@@ -185,7 +187,7 @@ void with_host(const transfer &t, devices::kind &here)
 	});
 }
 
-// Another host: its owner copies on our order. A put is complete at the next quiet.
+// Another host: the owner copies on our request. A put is complete at the next quiet.
 void with_far(const transfer &t, partition &p, devices::kind *here)
 {
 	if (direct(t, here))
@@ -315,7 +317,7 @@ void device_finish(const char *name)
 	device_far_finish(name);
 	if (!pgas_load_relaxed(&g_partitions.submitted))
 		return;
-	pgas_store_relaxed(&g_partitions.submitted, false); // before: what comes meanwhile sets it again
+	pgas_store_relaxed(&g_partitions.submitted, false); // first: a concurrent submission sets it again
 	for (int i = 0; i < g_partitions.count; i++)
 		if (devices::kind *k = g_partitions.all[i].kind)
 			finish_one(*k, name);
@@ -342,16 +344,15 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 
 // --- words -----------------------------------------------------------------------------------------------------------
 
-// Apart from device_p(), which would need a frame for the address of its value.
+// Separate from device_p(), which would need a frame for the address of its value.
 [[gnu::cold, gnu::noinline]] static void p_by_address(context *c, void *dest, uint64_t value, size_t bytes, int pe,
 						      const char *name) noexcept
 {
 	cold_put(c, dest, &value, bytes, pe, name);
 }
 
-// A put of one word in a job that has devices, to host memory as a rule; what lies between device partitions takes the
-// long way, and so does a context that cannot be used. budget: 40 instructions from the call on (paths.def:
-// shmem_long_p_devices)
+// A put of one word in a job that has devices, usually to host memory; addresses between device partitions take the
+// long way, and so do unusable contexts. budget: 40 instructions from the call on (paths.def: shmem_long_p_devices)
 void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
 {
 	const auto addr = reinterpret_cast<uintptr_t>(dest);
@@ -399,7 +400,7 @@ bool device_strided(context *c, const char *name, void *dest, const void *source
 	partition *p = device_of(remote);
 	devices::kind *here = kind_of(local);
 	if (!p || !count || !block || (here && here != p->kind) || on_other_host(teams::world_rank(*c->owner, pe)))
-		return false; // the elements one by one find their way
+		return false; // the caller transfers the elements one by one
 	check_strided(c, name, remote, (count - 1) * (is_put ? dest_step : source_step) + block, pe);
 	const int world = teams::world_rank(*c->owner, pe);
 	auto *dst = static_cast<char *>(is_put ? device_peer(*p, dest, world, name) : dest);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Device memory of PEs on other hosts. Their driver must copy, so the owner acts: an order comes through a gate of its
-// endpoint (mr_reg_gate of fi_ext_pgas.h) and is executed by whichever thread makes progress there, the link's service
-// thread while the program computes. A short put brings its bytes along. What is longer goes through the owner's
-// staging memory, in the symmetric heap: every PE has a slot in everybody's, the first line of which is for results;
-// the rest is two halves, so that bytes are under way while the owner's device takes the others.
+// Device memory of PEs on other hosts. Their driver must copy, so the owner acts: an order arrives through a gate of
+// its endpoint (mr_reg_gate of fi_ext_pgas.h) and is executed by any thread that makes progress there; while the
+// program computes, that is the link's service thread. The order for a short put carries its data. Longer transfers go
+// through the owner's staging memory, in the symmetric heap: every PE has a slot in that of every PE. The first line of
+// a slot is for results; the rest is two halves, so that one is in flight while the owner's device processes the other.
 //
-//   put   bytes into a half of the slot -> order behind them -> owner: half to device -> acknowledged
+//   put   data into a half of the slot -> order after it -> owner: half to device -> acknowledged
 //   get   order -> owner: device to half -> acknowledged -> get of the half
-//   amo   order -> owner: driver's atomic, old value into the line -> acknowledged -> get of the line, if asked for
+//   amo   order -> owner: driver's atomic, old value into the line -> acknowledged -> get of the line, if requested
 //
-// Long puts and gets need no owner where the network reaches the device by itself (FI_HMEM of its provider): each PE
-// registers its partitions and says in the symmetric heap which of them can be reached.
+// Long puts and gets do not involve the owner if the network can reach the device directly (FI_HMEM of its provider):
+// each PE registers its partitions and reports in the symmetric heap which of them are reachable.
 //
-//   put   network, device to device, or with the host's memory on one side
+//   put   network, device to device, or with host memory on one side
 //   get   the same
 //
-// All of it goes by the library's own context; quiet, fence and signals drain it (device_finish).
+// All of it uses the library's own context; quiet, fence and signals drain it (device_finish).
 #include "shmem_partition.hpp"
 
 #include <algorithm>
@@ -31,11 +31,11 @@ namespace {
 
 enum class request : uint32_t { put_here, put_staged, get_staged, amo };
 
-struct far_order { // crosses hosts
+struct far_order { // the format between hosts
 	request what;
 	uint32_t partition;
 	uint64_t offset, bytes; // in the partition
-	uint64_t staged;        // in the owner's staging memory; kNowhere: not used
+	uint64_t staged;        // offset in the owner's staging memory; kNowhere: not used
 	devices::amo_op op;
 	uint32_t unused;
 	uint64_t value, compare;
@@ -44,7 +44,7 @@ static_assert(sizeof(far_order) == 56);
 
 constexpr uint64_t kNowhere = UINT64_MAX;
 constexpr uint64_t kGateKey = 1, kFirstPartitionKey = 2;
-constexpr size_t kDirectFrom = 16384; // bytes; the provider has bulk from there on (FI_PGAS_NET_BULK)
+constexpr size_t kDirectFrom = 16384; // bytes; the provider uses bulk transfers from this size on (FI_PGAS_NET_BULK)
 constexpr size_t kHereBytes = 256;
 constexpr size_t kResultBytes = 64, kLeastSlot = 4096, kMostSlot = (size_t{2} << 20) + kResultBytes;
 static_assert(sizeof(far_order) + kHereBytes <= FI_PGAS_GATE_BYTES);
@@ -53,11 +53,11 @@ struct {
 	char *staging = nullptr; // symmetric
 	size_t slot = 0;
 	fid_mr *gate = nullptr;
-	uint64_t *reached = nullptr;  // symmetric: by partition, 1: of this PE, the network reaches it
-	fid_mr **regions = nullptr;   // by partition; null: it does not
-	signed char *known = nullptr; // by PE and partition: as theirs say; -1: not asked yet
-	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // of our slots
-	bool sent = false;                                 // orders that no drain has waited for
+	uint64_t *reached = nullptr;  // symmetric: by partition, 1: the network reaches this PE's
+	fid_mr **regions = nullptr;   // by partition; null: the network does not reach it
+	signed char *known = nullptr; // by PE and partition: what `reached` says there; -1: not fetched yet
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // protects our slots
+	bool sent = false;                                 // there are orders that no drain has waited for
 } g_far;
 
 size_t staging_bytes()
@@ -85,7 +85,7 @@ int execute(const far_order &o, partition &p, const char *here, char *room)
 	return rc ? rc : p.kind->finish();
 }
 
-// What another process says is checked before anything is touched.
+// Data from another process is checked before anything is touched.
 bool is_sound(const far_order &o, size_t here_bytes)
 {
 	if (o.partition >= static_cast<uint32_t>(g_partitions.count))
@@ -128,9 +128,9 @@ int serve(void *, const void *bytes, size_t len)
 	return -FI_EIO;
 }
 
-// --- the others ------------------------------------------------------------------------------------------------------
+// --- the initiator ---------------------------------------------------------------------------------------------------
 
-// Our slot at everybody's, as it is called here.
+// Our slot in any PE's staging memory, as a local symmetric address.
 char *slot()
 {
 	return g_far.staging + static_cast<size_t>(g.my_pe) * g_far.slot;
@@ -228,7 +228,7 @@ void open_direct(const char *name)
 	}
 }
 
-// Is their part reached, too? Asked once.
+// Can the network also reach that PE's part? Fetched once.
 bool reached_at(const partition &p, int pe, const char *name)
 {
 	signed char &known = g_far.known[static_cast<size_t>(pe) * static_cast<size_t>(g_partitions.count) +
@@ -259,7 +259,7 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 	const partition *there = device_of(remote), *here = local_is_host ? nullptr : device_of(local);
 	fid_mr *const mine = here ? g_far.regions[here->index] : nullptr;
 	if (!local_is_host && !mine)
-		return false; // memory that the program has of the driver, or that is not reached
+		return false; // memory that the program allocated from the driver, or that the network does not reach
 	const pgas::mutex_holder alone(g_far.mutex);
 	if (there && !reached_at(*there, pe, name))
 		return false;
@@ -285,7 +285,7 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 	return true;
 }
 
-// The heap is empty, so all PEs find the same place. Untouched slots stay unbacked.
+// The heap is empty, so all PEs get the same offset. Untouched slots stay unbacked.
 void device_far_open(const char *name)
 {
 	if (!is_far() || !g.devices)
@@ -338,7 +338,7 @@ void device_far_put(partition &p, void *remote, const void *source, size_t bytes
 	for (size_t pos = 0; pos < bytes; pos += half, turn++) {
 		const size_t n = std::min(half, bytes - pos);
 		if (turn % 2 == 0)
-			wait_for_orders(name); // both halves are free
+			wait_for_orders(name); // both halves are free afterwards
 		char *room = slot() + kResultBytes + turn % 2 * half;
 		cold_put(&g_own, room, static_cast<const char *>(source) + pos, n, pe, name);
 		g.net.ops->fence(g_own.ep);
@@ -363,9 +363,9 @@ void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, 
 	ask(0, rooms[0]);
 	size_t turn = 0;
 	for (size_t pos = 0; pos < bytes; pos += half, turn++) {
-		wait_for_orders(name); // of this half
+		wait_for_orders(name); // the order for this half
 		if (pos + half < bytes)
-			ask(pos + half, rooms[(turn + 1) % 2]); // the owner's device works while this half comes
+			ask(pos + half, rooms[(turn + 1) % 2]); // the owner's device works while this half is in flight
 		cold_get(&g_own, static_cast<char *>(dest) + pos, rooms[turn % 2], std::min(half, bytes - pos), pe,
 			 name);
 	}

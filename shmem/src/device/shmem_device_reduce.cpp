@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reductions and scans on device memory. Where the kind has kernels for it (devices_kind.hpp, submit_fold), they fold:
+// Reductions and scans on device memory. Where the kind has kernels for it (devices_kind.hpp, submit_fold), these fold:
 // the members that act for a device share the elements, and each one's kernel reads all sources and writes all dests,
-// since all of them are open here. Everywhere else member r works on the r-th share of the elements: it reads that
-// share of every source, folds it on the host and writes it into every dest. No two members touch the same elements, so
-// dest may be source.
+// since all of them are open here. Otherwise member r works on the r-th share of the elements: it reads that share of
+// every source, folds it on the host and writes it into every dest. No two members touch the same elements, so dest may
+// be source.
 #include "shmem_device_coll.hpp"
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace shmem {
 namespace {
 
 constexpr size_t kAloneBytes = size_t{64} << 10; // up to here one member reduces alone for those that share a device
-constexpr size_t kFoldBytes = size_t{512} << 10; // of each member's row that are folded at a time
+constexpr size_t kFoldBytes = size_t{512} << 10; // of each member's row, folded at a time
 
 // --- by kernels ------------------------------------------------------------------------------------------------------
 
@@ -31,8 +31,8 @@ bool is_this(const teams::reduction &r)
 	return r.fold == teams::reduction_of<Op, T>().fold;
 }
 
-// The function that folds on the host says what is to be folded. Functions whose code is the same may be one, which
-// does no harm: then what they do is the same too.
+// The host's fold function identifies operation and type. The linker may merge functions with identical code, which
+// does no harm: they do the same.
 template <class Op>
 bool find_integers(const teams::reduction &r, devices::fold_op op, bool compares, device_fold &out)
 {
@@ -85,7 +85,7 @@ bool find_fold(const teams::reduction &r, device_fold &out)
 	       find_integers<teams::op_xor>(r, fold_op::bxor, false, out);
 }
 
-// The same answer on all members: it depends on the call and on where all of them are.
+// The same result on all members: it depends on the call and on the location of all of them.
 bool kernels_can(const teams::team &t, const device_fold &f, const void *dest, const void *source)
 {
 	const partition *d = device_of(dest), *s = device_of(source);
@@ -102,12 +102,12 @@ bool kernels_can(const teams::team &t, const device_fold &f, const void *dest, c
 bool by_kernels(teams::team &t, devices::fold_form form, const teams::reduction &op, void *dest, const void *source,
 		size_t elements, const char *name)
 {
-	constexpr size_t kUnit = 64; // shares begin where they are aligned for wide loads, as far as the arrays are
+	constexpr size_t kUnit = 64; // shares begin at an alignment for wide loads, if the arrays are aligned
 	device_fold what;
 	if (!find_fold(op, what) || !kernels_can(t, what, dest, source))
 		return false;
 	const actor me(t, source, name);
-	teams::sync(t); // the others' sources are what they shall be
+	teams::sync(t); // the others' sources are ready
 	if (me.acts()) {
 		devices::kind &k = driver_of(dest, source, name);
 		const share units = share_of((elements + kUnit - 1) / kUnit, me.turn(), me.heads());
@@ -142,7 +142,7 @@ struct rows {
 	char *row(int j) { return const_cast<char *>(static_cast<const char *>(addrs[static_cast<size_t>(j)])); }
 };
 
-// Which elements are mine: a share of them, or all or nothing of a few when a device is shared.
+// Which elements are mine: a share of them; for a few elements on a shared device, all or none.
 share my_part(teams::team &t, const actor &me, size_t elements, size_t size)
 {
 	if (me.shared() && elements * size <= kAloneBytes)
@@ -150,8 +150,8 @@ share my_part(teams::team &t, const actor &me, size_t elements, size_t size)
 	return share_of(elements, t.me, t.size);
 }
 
-// Reads my elements of every source, part by part, and writes what fold(rows of all, count) makes of them into every
-// dest; it answers a function that says which row is member j's.
+// Reads my elements of every source, part by part, calls fold(rows of all, count), and writes the result into every
+// dest. fold returns a function that maps member j to its result row.
 template <class Fold>
 void on_my_part(teams::team &t, size_t size, void *dest, const void *source, size_t elements, const char *name,
 		Fold &&fold)
@@ -160,7 +160,7 @@ void on_my_part(teams::team &t, size_t size, void *dest, const void *source, siz
 	const share mine = my_part(t, actor(t, source, name), elements, size);
 	const size_t at_once = std::max(size_t{1}, kFoldBytes / size);
 	rows host(static_cast<size_t>(t.size), std::min(mine.count, at_once) * size);
-	teams::sync(t); // the others' sources are what they shall be
+	teams::sync(t); // the others' sources are ready
 	for (size_t done = 0; done < mine.count; done += at_once) {
 		const size_t count = std::min(at_once, mine.count - done), offset = (mine.first + done) * size;
 		batch input(t, k, name), out(t, k, name);
@@ -187,7 +187,7 @@ void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const
 	});
 }
 
-// Member j's result of an element is what members 0 to j have, or 0 to j - 1. The sum of nobody is zero.
+// Member j's result of an element is the sum over members 0 to j, or 0 to j - 1. An empty sum is zero.
 void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
 		 bool exclusive, const char *name)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls for partitions: allocation, which is local and waits for nobody (a map clause of OpenMP cannot), and questions.
+// Calls for partitions: allocation, which is local and waits for no other PE (a map clause of OpenMP cannot wait), and
+// queries.
 #include "shmem_partition.hpp"
 
 #include <cerrno>
@@ -43,7 +44,7 @@ bool is_alignment(size_t align)
 
 } // namespace
 
-// Alignments are those of offsets; the start of a partition has the alignment of its pages.
+// Alignment applies to offsets; the start of a partition has the alignment of its pages.
 void *partition_allocate(partition &p, size_t bytes, size_t align)
 {
 	if (!bytes)

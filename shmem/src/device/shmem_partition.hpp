@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Symmetric partitions: more symmetric memory than the heap, of a kind that the user chose for each
+// Symmetric partitions: more symmetric memory in addition to the heap, each of a kind that the user chose
 // (SHMEM_SYMMETRIC_PARTITION<ID>). Host partitions are parts of the symmetric region like the heap and are used like
-// it. Device partitions are memory that the CPU must not touch. A job that has some keeps its windows closed, so that
-// every put, get and atomic comes to the cold exits, which decide by address; a job without pays nothing.
+// it. Device partitions are memory that the CPU must not touch. A job that has any keeps its windows closed, so that
+// every put, get and atomic takes the cold exits, which decide by address; a job without any pays nothing.
 //
-// The partitions of a PE are laid out alike on all PEs: what is `offset` bytes into partition p here is the same
-// object there. Allocation is local, no call waits for other PEs: the same calls in the same order give the same
+// The partitions of a PE have the same layout on all PEs: the object at `offset` bytes in partition p here is at the
+// same offset there. Allocation is local, no call waits for other PEs: the same calls in the same order give the same
 // offsets.
 //
 //   what                        written by              read by
 //   partition, pool             this PE at init, alloc  this PE
 //   handles[i], symmetric heap  owner at init           peers, before their first access
-//   lengths[pe], the same       PE pe, in a collect     this PE, behind a sync
+//   lengths[pe], the same       PE pe, in a collect     this PE, after a sync
 //   peers[pe]                   this PE, first access   this PE
 #pragma once
 
@@ -31,12 +31,12 @@ struct partition {
 	partition_wish wish{};
 	int index = 0;                    // among the partitions of the job
 	devices::kind *kind = nullptr;    // null: host memory
-	devices::region mine{};           // host memory: at and bytes alone
-	devices::pool pool;               // g.heap_mutex
+	devices::region mine{};           // host memory: only addr and bytes
+	devices::pool pool;               // protected by g.heap_mutex
 	devices::region *peers = nullptr; // by PE; bytes is 0 until the region is open, and written last
-	uint64_t *devices = nullptr;      // by PE: which device it is on, of all hosts; 0: not asked yet
+	uint64_t *devices = nullptr;      // by PE: which device it is on, across all hosts; 0: unknown yet
 	int fd = -1;                      // host memory: its file
-	size_t cpu_limit = 0;             // up to here the CPU copies, where it can reach the memory; 0: not measured
+	size_t cpu_limit = 0; // up to this size the CPU copies, if it can access the memory; 0: not measured
 };
 
 struct partition_order; // shmem_partition_order.cpp
@@ -50,22 +50,22 @@ struct partition_table {
 	devices::handle *handles = nullptr; // symmetric, one for each partition
 	uint64_t *lengths = nullptr;        // symmetric, one for each PE: see lengths_of_all()
 	partition_order *orders = nullptr;  // symmetric, SHMEM_DEBUG only
-	bool submitted = false;             // copies that finish() has not been called for
-	partition *device_heap = nullptr;   // of shmemg_malloc() and the GPU space; null: there is none
+	bool submitted = false;             // there are copies that finish() has not been called for
+	partition *device_heap = nullptr;   // used by shmemg_malloc() and the GPU space; null: there is none
 	space_wish spaces;
-	size_t device_heap_align = 0; // blocks of it can have it on all PEs; 0: not asked yet
+	size_t device_heap_align = 0; // alignment that its blocks can have on all PEs; 0: unknown yet
 };
 extern SHMEM_HIDDEN partition_table g_partitions;
 
 // --- at init and finalize, in this order -----------------------------------------------------------------------------
 
-// The environment; sets g.devices and the size of the heap. device_asked: the program wants a device heap.
+// Reads the environment; sets g.devices and the size of the heap. device_asked: the program wants a device heap.
 void partitions_read(bool device_asked);
-bool partitions_can();                 // false: there is no device for a partition that nobody gave a size for
-void partitions_agree(bool all_can);   // that partition ends, unless all PEs can have it
-size_t partitions_host_bytes();        // of the address space behind the heap
+bool partitions_can();                 // false: no device for the partition whose size was not given
+void partitions_agree(bool all_can);   // drops that partition, unless all PEs can have it
+size_t partitions_host_bytes();        // of the address space after the heap
 uint64_t partitions_fingerprint();     // the same on all PEs, or init fails
-void partitions_map(uintptr_t addr);   // host memory; `addr`: behind the heap
+void partitions_map(uintptr_t addr);   // host memory; `addr`: after the heap
 void partitions_open(int local_rank);  // device memory
 void partitions_publish(bool threads); // handles, into the symmetric heap; threads: any PE has several
 void partitions_close();
@@ -82,54 +82,55 @@ size_t order_bytes();
 void order_note(const partition &p, uint64_t what, size_t bytes, size_t align); // g.heap_mutex is held
 void order_compare(const char *name, const void *ptr, int pe);                  // ends the job when they do not
 
-// --- whose is an address? --------------------------------------------------------------------------------------------
+// --- which partition contains an address? ----------------------------------------------------------------------------
 
-// Null: no device partition's. The first test is all that host addresses cost, as a rule.
+// Null: in no device partition. The first test is usually all that host addresses cost.
 partition *device_search(uintptr_t addr);
 inline partition *device_of(const void *ptr)
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	return PGAS_LIKELY(addr - g_partitions.begin >= g_partitions.span) ? nullptr : device_search(addr);
 }
-partition *partition_of(const void *ptr); // host partitions too
+partition *partition_of(const void *ptr); // includes host partitions
 
 // --- blocks; local, and the routine's name is for messages -----------------------------------------------------------
 
-// Null: no room, or no bytes asked for. `align` is of the offset; 0: any.
+// Null: no room, or no bytes requested. `align` applies to the offset; 0: any.
 void *partition_allocate(partition &p, size_t bytes, size_t align);
 void *partition_allocate_zeros(const char *routine, partition &p, size_t count, size_t size);
 bool partition_release(partition &p, void *ptr); // false: it is not a block of this partition
 
-// Where pe's copy of an object of a device partition is, for copies and kernels of this process. Opens it at first use.
+// Address of PE pe's copy of an object of a device partition, for copies and kernels of this process. Opens the peer's
+// partition at first use.
 void *device_peer(partition &p, const void *ptr, int pe, const char *name);
 
-// A number that PEs have in common whose part of the partition is on one device.
+// Equal for PEs whose parts of the partition are on the same device.
 uint64_t device_number(partition &p, int pe, const char *name);
 
 // --- the data path (shmem_device.cpp). PE numbers are the context's. False: host memory only, nothing was done -------
 
 bool device_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when);
 bool device_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when);
-// old: null when nobody wants to know
+// old: null when the old value is not needed
 bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
 		uint64_t *old, const char *name);
-[[noreturn, gnu::cold]] void driver_failed(const devices::kind &k, const char *name); // says what its last error was
-void device_finish(const char *name); // all that was submitted is complete
+[[noreturn, gnu::cold]] void driver_failed(const devices::kind &k, const char *name); // reports its last error
+void device_finish(const char *name); // completes everything that was submitted
 void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept;
 // Either side may be of any kind. Blocking.
 void device_copy(void *dest, const void *source, size_t bytes, const char *name);
 
 // --- PEs of other hosts (shmem_device_far.cpp); their numbers are the world's, our side is host memory ---------------
 
-bool device_far_wanted();               // there are partitions that a network may reach by itself
-void device_far_open(const char *name); // collective; before anybody's first access
+bool device_far_wanted();               // there are partitions that a network may reach directly
+void device_far_open(const char *name); // collective; before the first access of any PE
 void device_far_close();
 void device_far_put(partition &p, void *remote, const void *source, size_t bytes, int pe, const char *name);
 void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, int pe, const char *name);
 void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes, uint64_t value, uint64_t compare,
 		    uint64_t *old, int pe, const char *name);
 void device_far_finish(const char *name);
-// Either side may be a device's, as far as the network reaches both by itself. False: it does not, or they are too
+// Either side may be device memory, if the network reaches both directly. False: it does not, or the transfer is too
 // short to be worth it; nothing was done.
 bool device_far_direct(void *remote, void *local, bool local_is_host, size_t bytes, int pe, bool is_put,
 		       const char *name);

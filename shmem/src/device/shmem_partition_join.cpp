@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How partitions come about and end: the environment, memory of each kind, and what other PEs need to open it.
+// How partitions are created and destroyed: the environment, memory of each kind, and what other PEs need to open it.
 #include "shmem_partition.hpp"
 
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ size_t page_of(const partition &p)
 
 // --- host memory -----------------------------------------------------------------------------------------------------
 
-// Reserved huge pages: mapping them fails when there are too few, instead of the first access.
+// Reserved huge pages: if there are too few, mapping them fails instead of the first access.
 int host_file(const partition &p, size_t bytes)
 {
 	unsigned flags = MFD_CLOEXEC;
@@ -54,12 +54,12 @@ void set_policy(const partition &p)
 	const numa_policy &q = p.wish.policy;
 	if (q.mode == numa_mode::none)
 		return;
-	// numbers of the kernel's interface, which needs no library
+	// constants of the kernel's interface, which needs no library
 	constexpr int kBind = 2, kInterleave = 3, kLocal = 4;
 	const int mode = q.mode == numa_mode::bind ? kBind : q.mode == numa_mode::interleave ? kInterleave : kLocal;
 	uint64_t nodes = q.nodes;
 	if (q.mode == numa_mode::interleave && !nodes)
-		nodes = ~uint64_t{0}; // the kernel takes those that there are
+		nodes = ~uint64_t{0}; // the kernel uses those that exist
 	const bool none = q.mode == numa_mode::local;
 	if (syscall(SYS_mbind, p.mine.addr, p.mine.bytes, mode, none ? nullptr : &nodes, none ? 0 : 64, 0) != 0)
 		fail(kRoutine, "partition %d: the system refuses its POLICY: %s", p.wish.id, strerror(errno));
@@ -82,7 +82,7 @@ void map_host(partition &p, uintptr_t addr)
 
 // --- device memory ---------------------------------------------------------------------------------------------------
 
-// Opened; null: none is here, and `why` says it of the last one.
+// Opens the first available kind. Returns null if none is, with the last error in `why`.
 devices::kind *first_kind(int local_rank, char *why, size_t room)
 {
 	for (const char *name : {"cuda", "hip", "ze", "libomp"})
@@ -91,7 +91,7 @@ devices::kind *first_kind(int local_rank, char *why, size_t room)
 	return nullptr;
 }
 
-// The kind of a wish; "auto" is the first one whose driver is here.
+// Opens the kind of a wish; "auto" is the first one whose driver is available.
 devices::kind *open_kind(const partition_wish &wish, int local_rank)
 {
 	char why[256] = "";
@@ -106,7 +106,7 @@ devices::kind *open_kind(const partition_wish &wish, int local_rank)
 	fail(kRoutine, "no device for partition %d: none of cuda, hip, ze and libomp is here (%s)", wish.id, why);
 }
 
-// The driver of an earlier partition of the same kind; null: there is none.
+// The driver of an earlier partition of the same kind; null if there is none.
 devices::kind *kind_before(const partition &p)
 {
 	for (int i = 0; i < p.index; i++)
@@ -193,7 +193,7 @@ void partitions_read(bool device_asked)
 	set_wishes(wishes);
 }
 
-// Its driver is opened and closed again: which device it shall be is known when the other PEs are.
+// Only opens and closes a driver: which device this PE uses is known once the other PEs are.
 bool partitions_can()
 {
 	const partition *p = g_partitions.device_heap;
@@ -219,7 +219,7 @@ void partitions_agree(bool all_can)
 	set_default(g_default.ep); // its windows were closed
 }
 
-// A partition begins at a multiple of its page size, and so does the first behind the heap.
+// A partition begins at a multiple of its page size, and so does the first one after the heap.
 size_t partitions_host_bytes()
 {
 	size_t pos = 0;
@@ -264,7 +264,7 @@ void partitions_open(int local_rank)
 	note_range();
 }
 
-// The heap is empty, so all PEs find the same place.
+// The heap is empty, so all PEs get the same offset.
 void partitions_publish(bool threads)
 {
 	if (!g.devices && (!g_partitions.count || !g.env.debug))
@@ -300,7 +300,7 @@ void partitions_close()
 		if (p.kind)
 			close_device(p);
 		else if (p.fd >= 0)
-			close(p.fd); // the mapping goes with the heap
+			close(p.fd); // the mapping is removed with the heap
 		p.pool.fini();
 	}
 	for (int i = 0; i < g_partitions.count; i++)
@@ -366,7 +366,7 @@ void *device_peer(partition &p, const void *ptr, int pe, const char *name)
 	return reinterpret_cast<void *>(p.peers[pe].addr + offset);
 }
 
-// Asked once. Kinds that cannot tell have a device for each PE.
+// Queried once. For kinds that cannot tell, each PE counts as a device of its own.
 uint64_t device_number(partition &p, int pe, const char *name)
 {
 	uint64_t known = pgas_load_relaxed(&p.devices[pe]);

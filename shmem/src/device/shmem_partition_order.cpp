@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SHMEM_DEBUG: allocation in a partition is local, so that no call can compare its arguments with those of other PEs.
-// Each PE keeps a sum over its calls, one for each of the last kKept, in symmetric memory; whoever accesses a peer's
-// partition compares the calls that both have made.
+// SHMEM_DEBUG: allocation in a partition is local, so no call can compare its arguments with those of other PEs. Each
+// PE keeps a running hash of its calls, with the values of the last kKept calls, in symmetric memory; a PE that
+// accesses a peer's partition compares the calls that both have made.
 #include "shmem_partition.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr uint64_t kKept = 512;
 } // namespace
 
 struct partition_order {
-	uint64_t count; // written behind the sum
+	uint64_t count; // written after the sum
 	uint64_t sums[kKept];
 };
 

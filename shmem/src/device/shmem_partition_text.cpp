@@ -41,7 +41,7 @@ bool all_digits(string_view text)
 	return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A number that is small; false: it is none, or above `most`.
+// A small number; false: it is not a number, or above `most`.
 bool small_number(string_view text, unsigned most, unsigned &value)
 {
 	if (!all_digits(text))
@@ -56,7 +56,7 @@ bool small_number(string_view text, unsigned most, unsigned &value)
 	return true;
 }
 
-// What a message may show of a value: one line, not too long.
+// The part of a value that a message may show: one line, not too long.
 string shown(string_view value)
 {
 	string text(value.substr(0, kShown));
@@ -100,8 +100,8 @@ bool reader::refuse(const char *format, ...)
 	return false;
 }
 
-// As the size of the heap is read, but nothing may follow the suffix, except B or iB: a comma in place of a colon must
-// not hide the rest of the value.
+// Like the size of the heap, but nothing may follow the suffix, except B or iB: a comma in place of a colon must not
+// hide the rest of the value.
 bool size_of(string_view text, size_t &bytes)
 {
 	const size_t unit = text.find_first_of("kKmMgGtT");
@@ -215,7 +215,7 @@ bool reader::item(string_view text, bool first, partition_wish &wish)
 	const size_t equals = text.find('=');
 	int which = kKeys;
 	if (equals == string_view::npos)
-		which = first ? size : kKeys; // the short form: a size alone
+		which = first ? size : kKeys; // the short form: only a size
 	else
 		which = static_cast<int>(
 			std::find_if(kNames, kNames + kKeys,
@@ -275,7 +275,7 @@ bool read_named(std::vector<partition_wish> &out, unsigned limit, char (&why)[kE
 			continue;
 		const string name(*pos, static_cast<size_t>(equals - *pos));
 		const string_view digits = string_view(name).substr(kLength);
-		// another word begins like this: shmem-info says that nobody knows it
+		// another variable starts like this: shmem-info reports it as unknown
 		if (!digits.empty() && isalpha(static_cast<unsigned char>(digits[0])))
 			continue;
 		if (!all_digits(digits))
@@ -294,7 +294,7 @@ bool read_named(std::vector<partition_wish> &out, unsigned limit, char (&why)[kE
 	return true;
 }
 
-// The number of one more partition: the lowest that no other has.
+// The number for an additional partition: the lowest that is free.
 bool number(const std::vector<partition_wish> &out, partition_wish &wish, const char *name, unsigned limit,
 	    char (&why)[kEnvMessage])
 {
@@ -307,7 +307,7 @@ bool number(const std::vector<partition_wish> &out, partition_wish &wish, const 
 
 constexpr char kDevice[] = "SHMEM_DEVICE_SYMMETRIC_SIZE", kGpu[] = "SHMEM_GPU_SYMMETRIC_SIZE";
 
-// The two names mean one partition.
+// Both names denote one partition.
 bool read_device_size(std::vector<partition_wish> &out, const env_values &env, char (&why)[kEnvMessage])
 {
 	const size_t bytes = std::max(env.device_symmetric_size, env.gpu_symmetric_size);
@@ -341,7 +341,7 @@ bool read_device_size(std::vector<partition_wish> &out, const env_values &env, c
 constexpr char kDefault[] = "SHMEM_DEFAULT_SPACE", kCpuSpace[] = "SHMEM_ENABLE_CPU_SPACE",
 	       kGpuSpace[] = "SHMEM_ENABLE_GPU_SPACE";
 
-// Empty is as good as not set.
+// Empty counts as not set.
 bool says_no(const char *name)
 {
 	const char *value = getenv(name);
@@ -355,8 +355,8 @@ bool refuse_space(char (&why)[kEnvMessage], const char *name, const char *what)
 	return false;
 }
 
-// The drafts want CPU space only where a variable says so. But every program of OpenSHMEM 1.6 has its heap there, so
-// that it is there unless a variable says no.
+// The drafts provide CPU space only if a variable asks for it. But every OpenSHMEM 1.6 program has its heap there, so
+// it exists unless a variable says no.
 bool read_spaces(const env_values &env, space_wish &spaces, char (&why)[kEnvMessage])
 {
 	spaces.cpu = !says_no(kCpuSpace);
@@ -373,8 +373,8 @@ bool read_spaces(const env_values &env, space_wish &spaces, char (&why)[kEnvMess
 	return true;
 }
 
-// Which partition is the device heap: the one whose size has a variable of its own, or the first of a device; where
-// there is none and somebody wants one, another one of the usual size.
+// Which partition is the device heap: the one whose size has a variable of its own, or the first of a device; if there
+// is none and a device heap is wanted, an additional one of the usual size.
 bool choose_device_heap(std::vector<partition_wish> &out, const env_values &env, space_wish &spaces, bool asked,
 			char (&why)[kEnvMessage])
 {

@@ -4,10 +4,10 @@
 //
 //   SHMEM_SYMMETRIC_PARTITION<ID>=[SIZE=]<bytes>[:KIND=<kind>][:PGSIZE=<bytes>][:POLICY=<policy>]
 //
-// in any order when SIZE= is written out; and SHMEM_DEVICE_SYMMETRIC_SIZE and SHMEM_GPU_SYMMETRIC_SIZE, names of the
-// drafts for devices, each of which is a partition of the first device that the host has. And which memory spaces
-// there are, SHMEM_ENABLE_CPU_SPACE and what goes with it. Nothing is allocated here, and whether a device or a page
-// size is there is seen when it is used.
+// in any order when SIZE= is written out; and SHMEM_DEVICE_SYMMETRIC_SIZE and SHMEM_GPU_SYMMETRIC_SIZE, names from the
+// drafts for devices, each of which denotes a partition of the first device that the host has. Also which memory spaces
+// there are: SHMEM_ENABLE_CPU_SPACE and related variables. Nothing is allocated here; whether a device or a page size
+// is available turns out when it is used.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ enum class numa_mode { none, local, interleave, bind };
 
 struct numa_policy {
 	numa_mode mode = numa_mode::none;
-	uint64_t nodes = 0; // a bit for each node from 0 on; none for interleave: all that there are
+	uint64_t nodes = 0; // one bit per node, starting at 0; none for interleave: all nodes
 };
 
 struct partition_wish {
 	int id = 0;
 	size_t bytes = 0;         // as written, not 0
-	char kind[16] = "host";   // or "auto" (the first device that is there), or a name of devices::kind_names()
-	size_t page_bytes = 0;    // 0: none asked for; else a power of two from 4 KiB to 1 GiB
-	numa_policy policy;       // of kind host only
-	bool device_heap = false; // the one that shmemg_malloc() and the GPU space allocate in; one wish at most
-	bool if_there = false;    // nobody gave its size: there is none, unless all PEs have a device
+	char kind[16] = "host";   // or "auto" (the first available device), or a name of devices::kind_names()
+	size_t page_bytes = 0;    // 0: not specified; otherwise a power of two from 4 KiB to 1 GiB
+	numa_policy policy;       // only for kind host
+	bool device_heap = false; // shmemg_malloc() and the GPU space allocate here; at most one wish
+	bool if_there = false;    // its size was not given: dropped unless all PEs have a device
 };
 
 // Memory spaces (shmem_space.cpp).
@@ -41,8 +41,9 @@ struct space_wish {
 	size_t heap_bytes = 0;       // of the symmetric heap in host memory
 };
 
-// The wishes in the order of their IDs; `out` is empty before. false: `why` is the message of the first wrong variable,
-// one line, and `out` is not to be used. device_asked: the program itself wants a device heap, whoever gives its size.
+// The wishes in the order of their IDs; `out` must be empty. false: `why` is the message of the first wrong variable,
+// one line, and `out` must not be used. device_asked: the program itself wants a device heap, even if no variable gives
+// its size.
 bool partition_wishes(std::vector<partition_wish> &out, char (&why)[kEnvMessage], space_wish *spaces = nullptr,
 		      bool device_asked = false);
 

@@ -17,7 +17,7 @@ constexpr const char *kNames[] = {"broadcast", "fcollect", "collect", "alltoall"
 				  "alltoallv", "gather",   "scatter", "reduce",   "scan"};
 static_assert(std::size(kNames) == static_cast<size_t>(tuned::count));
 
-// A whole number without sign; false: it is none, or above most.
+// A whole number without sign; false: it is not one, or above most.
 bool number_of(const std::string &text, uint64_t most, uint64_t &out)
 {
 	char *end = nullptr;
@@ -26,7 +26,7 @@ bool number_of(const std::string &text, uint64_t most, uint64_t &out)
 	return !text.empty() && strspn(text.c_str(), "0123456789") == text.size() && errno == 0 && out <= most;
 }
 
-// What is wrong with a line; "": nothing, and row is it.
+// Returns what is wrong with a line; "" if nothing is, with the result in row.
 std::string read_row(const std::vector<std::string> &words, tune_row &row)
 {
 	if (words.size() != 4)
@@ -52,8 +52,8 @@ const char *tuned_name(tuned what)
 	return kNames[static_cast<size_t>(what)];
 }
 
-// CUDA has a kernel for all pieces of a collective. Where the driver takes them one by one, four PEs and more have
-// so many that two copies for each PE and the host's collective are faster up to there.
+// CUDA has a kernel for all pieces of a collective. Where the driver takes them one by one, four PEs and more have so
+// many that two copies for each PE and the host's collective are faster up to this size.
 tune_table tune_defaults()
 {
 	tune_table all;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Up to how many bytes collectives on device memory are staged through host memory: built-in rows, and those of a file
-// that shmem-tune writes for a machine. Needs neither provider nor job: shmem-tune has it, too.
+// that shmem-tune writes for a machine. Needs neither provider nor job, because shmem-tune also uses it.
 //
 //	# comment
 //	KIND COLLECTIVE PES BYTES        cuda alltoall 4 32768
 //
-// A row is for teams of so many PEs and more, up to the next row of its kind and collective. BYTES are those of the
-// longer one of a PE's dest and source, gaps between elements included; 0: never staged. A kind that the file has rows
-// of has no built-in ones.
+// A row applies to teams of that many PEs and more, up to the next row of its kind and collective. BYTES is the longer
+// of a PE's dest and source, including gaps between elements; 0: never staged. If the file has rows for a kind, the
+// built-in rows of that kind do not apply.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ enum class tuned {
 };
 const char *tuned_name(tuned what);
 
-constexpr size_t kMostStaged = size_t{128} << 10; // bytes of dest, and of source, that have room in staging memory
+constexpr size_t kMostStaged = size_t{128} << 10; // bytes of dest, and of source, that fit in staging memory
 
 struct tune_row {
 	std::string kind;

@@ -22,7 +22,7 @@ namespace shmem {
 
 namespace {
 
-// Address space without memory behind it; PROT_NONE keeps it out of the kernel's commit limit until it is needed.
+// Address space without memory; PROT_NONE keeps it out of the kernel's commit limit until it is needed.
 void *reserve_pages(size_t bytes) noexcept
 {
 	void *addr = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -51,7 +51,7 @@ int heap::init(const heap_config &config) noexcept
 	zeroed_ = config.zeroed;
 	max_align_ = config.max_align;
 
-	// the worst case is a block per granule; two more for a split under way, one for index 0
+	// the worst case is a block per granule; two more for a split in progress, one for index 0
 	const uint64_t most = std::min<uint64_t>(granules_ + 3, kMaxRecords);
 	records_bytes_ = round_to_pages(most * sizeof(record));
 	buckets_bytes_ = round_to_pages(most * sizeof(index));
@@ -92,7 +92,7 @@ bool heap::reserve_records(unsigned wanted) noexcept
 {
 	if (spare_ >= wanted)
 		return true;
-	// double what is readable, from 64 KiB up; steps of at most 64 MiB
+	// double what is readable, starting at 64 KiB; steps of at most 64 MiB
 	const size_t have = round_to_pages(committed_ * sizeof(record));
 	const size_t step = std::clamp<size_t>(have, size_t{64} << 10, size_t{64} << 20);
 	const size_t bytes = std::min(records_bytes_, have + step);
@@ -133,7 +133,7 @@ uint64_t heap::bucket_of(uint64_t start) const noexcept
 	return bucket < bucket_count_ ? bucket : hash & (bucket_mask_ >> 1);
 }
 
-// one more bucket: the one below the top bit gives up the records whose hash has that bit
+// adds one bucket: the one without the top bit gives up the records whose hash has that bit
 void heap::split_bucket() noexcept
 {
 	if (bucket_count_ > bucket_mask_)
@@ -177,8 +177,8 @@ uint64_t heap::padding(index n, uint64_t align) const noexcept
 	return (0 - ((base_ >> shift_) + records_[n].start)) & (align - 1);
 }
 
-// The best fit may hold an aligned run; one that is longer by align - 1 always does; the largest block is tried before
-// giving up, so that a heap with one free block is used to its end.
+// The best fit may hold an aligned run; a block that is longer by align - 1 always does. The largest block is tried
+// before giving up, so that a heap with one free block can be used completely.
 heap::index heap::find_aligned(uint64_t count, uint64_t align) const noexcept
 {
 	index n = find_fit(count);
@@ -210,7 +210,7 @@ void *heap::address(index n) const noexcept
 	return reinterpret_cast<void *>(base_ + (records_[n].start << shift_));
 }
 
-// 0: nothing asked for, or more than there is
+// 0: nothing requested, or more than there is
 uint64_t heap::to_granules(size_t bytes) const noexcept
 {
 	if (bytes > granules_ << shift_)
@@ -218,7 +218,7 @@ uint64_t heap::to_granules(size_t bytes) const noexcept
 	return (bytes + (size_t{1} << shift_) - 1) >> shift_;
 }
 
-// a new record for the first `count` granules of n, which keeps the rest; neither is put in a bin
+// a new record for the first `count` granules of n, which keeps the rest; puts neither into a bin
 heap::index heap::split_front(index n, uint64_t count) noexcept
 {
 	const index front = take_record();
@@ -239,7 +239,7 @@ heap::index heap::split_front(index n, uint64_t count) noexcept
 	return front;
 }
 
-// takes `count` granules out of free block n, behind `pad` granules that stay free
+// takes `count` granules out of free block n, after `pad` granules that stay free
 heap::index heap::carve(index n, uint64_t pad, uint64_t count) noexcept
 {
 	const uint64_t left = records_[n].count - count;
@@ -295,14 +295,14 @@ void *heap::alloc_zeroed(size_t count, size_t bytes) noexcept
 	void *ptr = alloc(total);
 	if (!ptr)
 		return nullptr;
-	// above the old high water nothing was ever handed out: leave it unbacked
+	// nothing above the old high water was ever handed out: leave it unbacked
 	const uint64_t start = records_[find_used(ptr)].start;
 	const size_t dirty = !zeroed_ ? total : start < seen ? std::min<size_t>(total, (seen - start) << shift_) : 0;
 	std::memset(ptr, 0, dirty);
 	return ptr;
 }
 
-// n swallows its free successor, which is in no bin any more
+// n absorbs its free successor, which is no longer in a bin
 void heap::absorb_next(index n) noexcept
 {
 	record &r = records_[n];
@@ -332,7 +332,7 @@ bool heap::release(void *ptr) noexcept
 	if (r->next != 0 && !records_[r->next].used) {
 		const index next = r->next;
 		record &after = records_[next];
-		if (alone_in_bin(next, after.count + r->count)) { // grow it downwards and stay in the bin
+		if (alone_in_bin(next, after.count + r->count)) { // grow it downwards and leave it in the bin
 			after.start = r->start;
 			after.count += r->count;
 			after.prev = r->prev;

@@ -3,17 +3,17 @@
 // shmem_heap.hpp: the allocator of the symmetric heap.
 //
 // Owns the division of an address range into blocks; it never reads or writes the range itself, except where calloc
-// clears and resize copies.  All records live in memory of their own, so a stray put cannot break the allocator and
-// untouched heap stays unbacked.  The same sequence of calls gives the same offsets on every PE, whatever the base,
-// as long as the bases are equal modulo the alignments asked for.
+// clears and resize copies. All records are in separate memory, so a stray put cannot break the allocator and untouched
+// heap stays unbacked. The same sequence of calls gives the same offsets on every PE, whatever the base, as long as the
+// bases are equal modulo the requested alignments.
 //
-// Blocks are runs of granules (64 bytes by default).  A record per block, in address order, is the boundary tag; free
-// records are also in a bin by size, and a bin is a binary trie over the size bits that its blocks do not share; used
-// records are in a hash table by start that grows one bucket at a time (linear hashing), so no call pays for a rehash.
-// Cost of a call: best fit in at most log2(largest size) steps, however many blocks live.  Records take 52 bytes per
-// block and nothing per byte of heap.
+// Blocks are runs of granules (64 bytes by default). There is one record per block; linked in address order, they serve
+// as boundary tags. Free records are also in a bin by size, and a bin is a binary trie over the size bits that its
+// blocks do not share. Used records are in a hash table by start that grows one bucket at a time (linear hashing), so
+// no call pays for a rehash. Cost of a call: best fit in at most log2(largest size) steps, whatever the number of
+// blocks. Records take 52 bytes per block and nothing per byte of heap.
 //
-// Not thread safe: allocation is collective, the caller orders the calls.
+// Not thread safe: allocation is collective, and the caller orders the calls.
 #pragma once
 
 #include <array>
@@ -45,16 +45,16 @@ public:
 	int init(const heap_config &config) noexcept; // 0 or -errno
 	void fini() noexcept;
 
-	// All return nullptr, and change nothing, when bytes is 0, when the alignment is no power of two or above
-	// max_align, or when no free block is large enough. `align` is of the address: bases of different PEs must
-	// agree modulo max_align, or offsets would differ; set max_align to what the bases have in common.
-	// `tag` is the caller's, kept with the block and through resize.
+	// All return nullptr, and change nothing, when bytes is 0, when the alignment is not a power of two or exceeds
+	// max_align, or when no free block is large enough. `align` applies to the address: bases of different PEs must
+	// agree modulo max_align, or offsets would differ; set max_align to what the bases have in common. `tag` is the
+	// caller's; it stays with the block, also through resize.
 	void *alloc(size_t bytes, size_t align = 0, uint32_t tag = 0) noexcept;
 	void *alloc_zeroed(size_t count, size_t bytes) noexcept;
-	// Grows and shrinks in place where it can, else moves (and copies). nullptr: no room, block unchanged; ptr must
-	// be a block and bytes not 0.
+	// Grows and shrinks in place if possible, otherwise moves (and copies). nullptr: no room, block unchanged. ptr
+	// must be a block, and bytes must not be 0.
 	void *resize(void *ptr, size_t bytes) noexcept;
-	// false: ptr is not the start of a block (never allocated, inside a block, freed before); nothing changed.
+	// false: ptr is not the start of a block (never allocated, inside a block, already freed); nothing changed.
 	bool release(void *ptr) noexcept;
 
 	bool is_block(const void *ptr) const noexcept { return find_used(ptr) != 0; }
@@ -64,9 +64,10 @@ public:
 	{
 		return reinterpret_cast<uintptr_t>(ptr) - base_ < granules_ << shift_;
 	}
-	// Do these bytes lie within one used block?  Walks the blocks: for SHMEM_DEBUG.
+	// Do these bytes lie within one used block? Walks the blocks: for SHMEM_DEBUG.
 	bool covers(const void *ptr, size_t bytes) const noexcept;
-	// The used block that has this address, and its usable bytes; null when none has.  Walks, too.
+	// The used block that contains this address, and its usable bytes; null when there is none. Also walks the
+	// blocks.
 	const void *block_around(const void *ptr, size_t &bytes) const noexcept;
 	heap_stats stats() const noexcept;
 
@@ -142,10 +143,10 @@ private:
 	uint64_t used_blocks_ = 0, free_blocks_ = 0;
 
 	record *records_ = nullptr; // reserved for the worst case, readable up to committed_
-	index *buckets_ = nullptr;  // hash chains of used records; one bucket per record at most, readable as far
+	index *buckets_ = nullptr;  // hash chains of used records; at most one bucket per record, readable as far
 	size_t records_bytes_ = 0, buckets_bytes_ = 0;
 	uint64_t bucket_count_ = 1; // buckets in use
-	uint64_t bucket_mask_ = 1;  // smallest 2^n - 1 that names them all
+	uint64_t bucket_mask_ = 1;  // smallest 2^n - 1 that covers all of them
 	uint64_t committed_ = 0;    // records that may be touched
 	index fresh_ = 1;           // records from here on were never used
 	index unused_ = 0;          // chain of records given back
@@ -174,7 +175,7 @@ inline uint64_t heap::key_of(uint64_t count) noexcept
 	return log <= kSubBits ? 0 : count << (64 - (log - kSubBits));
 }
 
-// n is the only block of its bin, and would be with new_count: its count may change without touching the bin
+// n is the only block of its bin, and would be with new_count: its count may change without an update of the bin
 inline bool heap::alone_in_bin(index n, uint64_t new_count) const noexcept
 {
 	const record &r = records_[n];

@@ -2,9 +2,10 @@
 //
 // shmem_heap_bins.cpp: the free blocks of the symmetric heap by size.
 //
-// A bin holds the sizes between two neighbouring sixteenths of a power of two; bins of one size are a ring, others a
-// binary trie over the remaining size bits whose nodes are heads of rings.  A node may hold any size of its subtree, so
-// insertion stops at the first empty place and removal puts a leaf in the place of an inner node.
+// A bin holds the sizes between two neighbouring sixteenths of a power of two. Blocks of one size form a ring;
+// different sizes form a binary trie over the remaining size bits whose nodes are heads of rings. A node may hold any
+// size of its subtree, so insertion stops at the first empty place, and removal puts a leaf in the place of an inner
+// node.
 #include "shmem_heap.hpp"
 
 #include <bit>
@@ -76,7 +77,7 @@ void heap::remove_free(index n) noexcept
 		if (r.parent == 0)
 			return;
 	} else if ((r.child[0] | r.child[1]) != 0) {
-		// any leaf below n may stand in n's place: all counts below share n's path
+		// any leaf below n may replace n: all counts below share n's path
 		step = n;
 		while (const index down = records_[step].child[1] ? records_[step].child[1] : records_[step].child[0])
 			step = down;
@@ -115,7 +116,7 @@ heap::index heap::smallest_in(index n, index best) const noexcept
 	return best;
 }
 
-// best fit; of equal blocks one that is outside the trie, because it is cheaper to remove
+// best fit; among equal blocks one that is outside the trie, because it is cheaper to remove
 heap::index heap::find_fit(uint64_t count) const noexcept
 {
 	const unsigned bin = bin_of(count);

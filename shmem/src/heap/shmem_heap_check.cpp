@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shmem_heap_check.cpp: the consistency walk of the symmetric heap, for tests and SHMEM_DEBUG.  Cost: all records.
+// shmem_heap_check.cpp: the consistency walk of the symmetric heap, for tests and SHMEM_DEBUG. Cost: all records.
 #include "shmem_heap.hpp"
 
 namespace shmem {

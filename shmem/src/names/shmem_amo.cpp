@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// C names of atomic memory operations, today's and those before 1.4; the bodies are in shmem_amo.hpp. Which body a call
-// gets is said by its columns OPERATION and RESULT in shmem_calls.h.
+// C names of atomic memory operations, the current ones and those before 1.4; the bodies are in shmem_amo.hpp. The
+// columns OPERATION and RESULT in shmem_calls.h select the body of a call.
 #include "shmem_amo.hpp"
 
 using namespace shmem;
 
-// The operations that give the old value, and those that do not. c: the context, name: the routine for messages.
+// The operations that return the old value, and those that do not. c: the context, name: the routine for messages.
 #define SHMEM_OLD_load(T, ON) amo_fetch<PGAS_OP_READ>(c, const_cast<T *>(ON), static_cast<T>(0), pe, name)
 #define SHMEM_OLD_swap(T, ON) amo_fetch<PGAS_OP_WRITE>(c, ON, value, pe, name)
 #define SHMEM_OLD_cswap(T, ON) amo_compare(c, ON, cond, value, pe, name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Atomic memory operations as templates. An element of 4 or 8 bytes goes to one instruction of the CPU; floating types
-// move as the integer of their size, which set, fetch and swap allow.
+// Atomic memory operations as templates. An element of 4 or 8 bytes maps to one CPU instruction; floating types move as
+// the integer of their size, which is possible because they only have set, fetch and swap.
 #pragma once
 
 #include "shmem_rma.hpp"
@@ -11,7 +11,7 @@
 
 namespace shmem {
 
-constexpr char kAmo[] = "atomic operation"; // for our own
+constexpr char kAmo[] = "atomic operation"; // for the library's own
 
 template <class T>
 using bits_of = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -60,14 +60,14 @@ constexpr fi_datatype fabric_type()
 	return sizeof(T) == 8 ? FI_UINT64 : FI_UINT32;
 }
 
-// As pgas_hot_amo, without the count (see shmem_rma.hpp); the names are those that PGAS_AMO_BODY works on.
+// Like pgas_hot_amo, without the count (see shmem_rma.hpp); PGAS_AMO_BODY requires these names.
 template <pgas_hot_op op, bool fetch, class Bits>
 PGAS_HOT bool amo_hot(context *c, const void *dest, int pe, const Bits *buf, [[maybe_unused]] const Bits *compare,
 		      [[maybe_unused]] Bits *result)
 {
 	const uint64_t base = window_of(c, pe);
 	const auto off = reinterpret_cast<uintptr_t>(dest);
-	if (PGAS_UNLIKELY(!base || (off & (sizeof(Bits) - 1)))) // unaligned: the cold exit says so
+	if (PGAS_UNLIKELY(!base || (off & (sizeof(Bits) - 1)))) // the cold exit reports misalignment
 		return false;
 	if constexpr (sizeof(Bits) == 8)
 		PGAS_AMO_BODY(pgas_u64_alias);

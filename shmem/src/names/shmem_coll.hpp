@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives on a team or a set, by the memory that they are about: the windows and wires of teams/, or devices.
+// Collectives on a team or a set, dispatched by the memory of dest and source: to teams/ (windows and wires) or to
+// devices.
 #pragma once
 
 #include "device/shmem_partition.hpp"
 
 namespace shmem {
 
-// in_turn: members may still look at dest while another one calls, and the root's own dest stays as it is
+// in_turn: other members may still be using dest when one calls, and the root's own dest stays unchanged
 inline void broadcast_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool in_turn,
 			 const char *name)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the C names of team collectives begin with: see shmem_coll_names.cpp.
+// The common start of the C names of team collectives: see shmem_coll_names.cpp.
 #pragma once
 
 #include "shmem_coll.hpp"
@@ -8,10 +8,10 @@
 
 namespace shmem {
 
-// With SHMEM_DEBUG: members compare what they were called with; the job ends with a line when they differ.
+// With SHMEM_DEBUG: members compare their arguments; if they differ the job ends with a message.
 void check_alike(team &t, const char *routine, uint64_t elements, int root, const void *dest, const void *source);
 
-// What every collective begins with. Null: not a team.
+// The start of every collective. Null: not a team.
 template <class T>
 team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, size_t dest_count, size_t source_count,
 	    size_t size)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C names of the team collectives beside the standard: gather, scatter and alltoallv. What is checked before is
-// what shmem_coll_names.cpp checks; of the blocks of alltoallv also that they are within symmetric memory and, with
-// SHMEM_DEBUG, that no two of dest overlap.
+// The C names of the team collectives beyond the standard: gather, scatter and alltoallv. The checks are those of
+// shmem_coll_names.cpp; for alltoallv also that its blocks are within symmetric memory and, with SHMEM_DEBUG, that no
+// two blocks of dest overlap.
 #include "shmem_coll_enter.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ int do_gather(const char *routine, shmem_team_t handle, void *dest, const void *
 	      size_t size)
 {
 	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, all, count, size); // by its address the root's is reached
+	team *t = enter(routine, handle, dest, source, all, count, size); // its address locates the root's dest
 	if (!t)
 		return -1;
 	check_root(routine, *t, root);
@@ -41,7 +41,7 @@ int do_scatter(const char *routine, shmem_team_t handle, void *dest, const void 
 	return 0;
 }
 
-// Elements up to the end of the last block.
+// Number of elements up to the end of the last block.
 size_t span_of(const char *routine, const char *counts_name, const char *displs_name, const teams::block_list &b, int n)
 {
 	if (!b.counts || !b.displs)
@@ -80,7 +80,7 @@ int do_alltoallv(const char *routine, shmem_team_t handle, void *dest, const tea
 		return -1;
 	const size_t written = span_of(routine, "dest_counts", "dest_displs", dst, t->size);
 	const size_t read = span_of(routine, "source_counts", "source_displs", src, t->size);
-	// who receives nothing and sends has a dest, too: by its address the others' are reached
+	// a PE that sends but receives nothing also needs a dest: its address locates the others'
 	enter(routine, handle, dest, source, written || !read ? written : 1, read, size);
 	if (PGAS_UNLIKELY(g.env.debug)) {
 		check_apart(routine, dst, t->size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C names of the team collectives, and what is checked before each: a team that is none gives -1; memory that is
-// not symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG
-// the members also compare their arguments.
+// The C names of the team collectives, and the checks before each: an invalid team gives -1; memory that is not
+// symmetric, a root outside the team and a stride of zero end the job with a message. With SHMEM_DEBUG the members also
+// compare their arguments.
 #include "shmem_coll_enter.hpp"
 
 #include <cstring>
@@ -95,7 +95,7 @@ int do_collect(const char *routine, shmem_team_t handle, void *dest, const void 
 	if (!t)
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
-		// lengths may differ; so may a source that is not used
+		// lengths may differ, and so may an unused source
 		check_alike(*t, routine, 0, 0, nullptr, nullptr);
 	collect_on(*t, dest, source, count * size, routine);
 	return 0;
@@ -113,7 +113,7 @@ int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void
 	return 0;
 }
 
-// Elements from the first to the last of `count` that are `stride` apart.
+// Number of elements from the first to the last of `count` that are `stride` apart.
 size_t spanned(size_t count, ptrdiff_t stride)
 {
 	size_t span;

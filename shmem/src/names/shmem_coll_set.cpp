@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and a pSync array of the caller. The set
-// of all PEs is the world team and goes the way of teams. Other sets bring no shared memory but pSync: they sync there
-// (it is back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
+// Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and the caller's pSync array. The set of
+// all PEs is handled as the world team. Other sets have no shared memory except pSync: they synchronise there (it is
+// back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
 #include "shmem_coll.hpp"
 #include "shmem_team.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using teams::reduction, teams::reduction_of;
 
-// A pSync array is what teams want for the flags of a set.
+// A pSync array has the size and the initial value that teams need for the flags of a set.
 static_assert(SHMEM_SYNC_VALUE == 0 && sizeof(long) == sizeof(uint64_t));
 static_assert(SHMEM_SYNC_SIZE >= teams::kSetFlags && SHMEM_BARRIER_SYNC_SIZE >= teams::kSetFlags &&
 	      SHMEM_BCAST_SYNC_SIZE >= teams::kSetFlags && SHMEM_COLLECT_SYNC_SIZE >= teams::kSetFlags &&
@@ -24,7 +24,7 @@ static_assert(SHMEM_SYNC_SIZE >= teams::kSetFlags && SHMEM_BARRIER_SYNC_SIZE >= 
 	      SHMEM_ALLTOALLS_SYNC_SIZE >= teams::kSetFlags);
 
 pthread_mutex_t g_sets_mutex = PTHREAD_MUTEX_INITIALIZER;
-teams::team *g_sets = nullptr; // each seen once; a program has few
+teams::team *g_sets = nullptr; // one entry per distinct set; a program has few
 
 teams::team *make_set(const char *routine, int start, int stride, int count)
 {
@@ -34,7 +34,7 @@ teams::team *make_set(const char *routine, int start, int stride, int count)
 	return t;
 }
 
-// The team to work on. Threads may use one set with different pSyncs at a time, so each call has a copy.
+// The team to work on. Threads may use one set with different pSyncs at the same time, so each call has a copy.
 teams::team set_of(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
 {
 	check_running(routine);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Contexts: aliases of an endpoint. PE numbers given to a context are those of its team. Where they are the world's
-// too, the endpoint is the PE's own; else the team gets an endpoint with an address vector in the team's order, when
-// its first context is made, so that the data path knows nothing of teams. A private or serialized context is used by
-// one thread at a time, so its alias counts without locked instructions whatever the thread level; others follow the
-// level. Sessions are hints and change nothing here.
+// Contexts: aliases of an endpoint. PE numbers passed to a context are ranks in its team. If they equal those of the
+// world, the endpoint is the PE's own; otherwise the team gets an endpoint with an address vector in the team's order
+// when its first context is created, so that the data path need not know about teams. A private or serialized context
+// is used by one thread at a time, so its alias counts without locked instructions whatever the thread level; other
+// contexts follow the level. Sessions are hints and change nothing here.
 #include "shmem_team.hpp"
 
 #include <new>

@@ -3,7 +3,7 @@
 // Locks: a queue (MCS), so that waiting PEs spin on their own memory and are served in order. The symmetric long holds
 // two 32-bit halves:
 //   high half, at the lock's home PE: the last PE in the queue + 1, or 0
-//   low half, at each PE: bit 31 "I wait", bits 0..30 the PE behind me + 1
+//   low half, at each PE: bit 31 "I wait", bits 0..30 the next PE in the queue + 1
 #include "shmem_amo.hpp"
 
 using namespace shmem;
@@ -23,7 +23,7 @@ uint32_t *node_of(long *lock)
 	return reinterpret_cast<uint32_t *>(lock);
 }
 
-int home_of(const long *lock) // spread over the PEs, the same everywhere: by offset
+int home_of(const long *lock) // spread over the PEs by offset, so it is the same everywhere
 {
 	return static_cast<int>(symmetric_offset(lock) / sizeof(long) % static_cast<uint64_t>(g.n_pes));
 }
@@ -67,14 +67,14 @@ SHMEM_NAME(void, shmem_clear_lock, (long *lock))
 {
 	check_running("shmem_clear_lock");
 	check_host("shmem_clear_lock", "lock", lock, sizeof *lock);
-	pshmem_quiet(); // what was written under the lock is there for the next holder
+	pshmem_quiet(); // the next holder sees what was written under the lock
 	context *c = &g_default;
 	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
 	uint32_t behind = my_node(lock) & ~kWaiting;
 	if (!behind) {
 		if (amo_compare(c, tail_of(lock), me, uint32_t{0}, home_of(lock)) == me)
 			return;
-		unsigned polls = 0; // somebody took the tail and is about to tell us its name
+		unsigned polls = 0; // another PE has become the tail and is about to write its number here
 		while (!(behind = my_node(lock) & ~kWaiting))
 			wait_pause(polls);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fence and quiet. Puts to mapped memory are stores: fence orders stores, quiet is a full fence, and one compare asks
-// whether a wire has been given anything since the last quiet.
+// fence and quiet. Puts to mapped memory are stores: fence orders stores, quiet is a full fence, and one compare checks
+// whether any operation was handed to a wire since the last quiet.
 #include "core/shmem_state.hpp"
 
 using namespace shmem;
@@ -11,7 +11,7 @@ namespace {
 // budget: 4 instructions with the return on x86_64 (paths.def: shmem_fence)
 PGAS_HOT void fence(context *c)
 {
-	pgas_fence_stores(); // pairs with load_acquire in value_now(), and in whoever reads the flag otherwise
+	pgas_fence_stores(); // pairs with load_acquire in value_now(), and in any other reader of the flag
 	if (PGAS_UNLIKELY(pgas_load_word(&c->pending)))
 		cold_fence(c);
 }
@@ -63,8 +63,8 @@ SHMEM_NAME(void, shmem_sync_all, (void))
 	check_running("shmem_sync_all");
 	barrier_all();
 }
-// The numbers that members raise are releases: on one host puts are complete when they are seen. Only a wire needs
-// more.
+// Members raise their numbers with release stores: on one host, puts are complete when the numbers are seen. Only a
+// wire needs more.
 SHMEM_NAME(void, shmem_barrier_all, (void))
 {
 	check_running("shmem_barrier_all");

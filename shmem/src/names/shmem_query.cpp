@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Questions about this PE, the others, and the library.
+// Queries about this PE, the others, and the library.
 #include "core/shmem_state.hpp"
 
 #include <cstring>
@@ -65,5 +65,5 @@ SHMEM_NAME(void, shmem_info_get_name, (char *name))
 }
 SHMEM_NAME(void, shmem_pcontrol, (int level, ...))
 {
-	(void)level; // for profiling tools that take the name over
+	(void)level; // for profiling tools that interpose the name
 }

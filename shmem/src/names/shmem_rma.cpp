@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// C names of remote memory access; the bodies are in shmem_rma.hpp. What is mapped a non-blocking call completes before
-// it returns, which the standard allows.
+// C names of remote memory access; the bodies are in shmem_rma.hpp. On mapped memory a non-blocking call completes
+// before it returns, which the standard allows.
 #include "shmem_rma.hpp"
 
 namespace shmem {
@@ -40,7 +40,7 @@ void put_signal_long(context *c, void *dest, const void *source, size_t bytes, u
 
 using namespace shmem;
 
-// The body of each call, by its name; `c` is the context, `name` the routine for messages.
+// The body of each call, selected by its name; `c` is the context, `name` the routine for messages.
 #define BODY_put(T) put(c, dest, source, nelems * sizeof(T), pe, name)
 #define BODY_get(T) get(c, dest, source, nelems * sizeof(T), pe, name)
 #define BODY_put_nbi(T) put_nbi(c, dest, source, nelems * sizeof(T), pe, name)
@@ -99,7 +99,7 @@ const unit<Bits> *as(const void *p)
 {
 	return static_cast<const unit<Bits> *>(p);
 }
-// The bits of one element, by the name of the call; putmem counts bytes.
+// Bits per element, by the suffix of the call; putmem counts bytes.
 constexpr size_t k8 = 8, k16 = 16, k32 = 32, k64 = 64, k128 = 128, kmem = 8;
 
 } // namespace

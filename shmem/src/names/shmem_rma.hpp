@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The bodies of put, get, p, g and their strided, blocked and signalled forms, as templates over the element. Hot: each
-// is a store or a load through the provider's window on the peer's memory (pgas_hot_window, pgas_copy.h); what has no
-// window goes to the provider's table by the cold exit.
+// is a store or a load through the provider's window on the peer's memory (pgas_hot_window, pgas_copy.h). Without a
+// window the cold exit calls the provider's table.
 //
-// Unlike fi_inject_write nothing is counted: a store through a window is complete for quiet once it is ordered, so
-// nobody would read the count, and adding to it is a chain through memory that would bound the rate of p.
+// Unlike fi_inject_write, these do not count operations: a store through a window is complete for quiet once it is
+// ordered, so the count would have no reader, and incrementing it is a chain through memory that would bound the rate
+// of p.
 #pragma once
 
 #include "core/shmem_state.hpp"
 
 namespace shmem {
 
-// The name of the routine goes along to the cold exits only: messages tell it, the hot path does not load it.
+// Only the cold exits use the name of the routine, for messages; the hot path does not load it.
 constexpr char kPut[] = "put";
 constexpr char kGet[] = "get";
 
-// Where pe's copy of a symmetric object of ours is mapped here, minus our address of it; 0: take the cold exit.
-// Contexts' endpoints use symmetric addressing (fi_ext_pgas.h), and a window that is set implies their magic words
+// The address where pe's copy of a symmetric object is mapped here, minus the object's own address; 0: take the cold
+// exit. Endpoints of contexts use symmetric addressing (fi_ext_pgas.h), and a nonzero window implies their magic words
 // (pgas_types.h).
 PGAS_HOT uint64_t window_of(const context *c, int pe)
 {
@@ -35,7 +36,7 @@ template <class T>
 PGAS_HOT void p(context *c, T *dest, T value, int pe, const char *name = kPut)
 {
 	const uint64_t window = window_of(c, pe);
-	// never, not seldom: else gcc makes room for the arguments of cold_p in front of the test (aarch64)
+	// "never" instead of "seldom": otherwise gcc sets up the arguments of cold_p before the test (aarch64)
 	if (__builtin_expect_with_probability(window != 0, 1, 1.0)) {
 		pgas_copy_out(copy_at(window, dest), &value, sizeof value);
 	} else if constexpr (sizeof(T) <= 8) {
@@ -104,7 +105,7 @@ PGAS_HOT void get_nbi(context *c, void *dest, const void *source, size_t bytes, 
 
 void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst);
 void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize);
-// Device memory: all blocks by one submission; steps and block in bytes. False: nothing was done.
+// Device memory: all blocks in one submission; steps and block in bytes. False: nothing was done.
 bool device_strided(context *c, const char *name, void *dest, const void *source, size_t dest_step, size_t source_step,
 		    size_t block, size_t count, int pe, bool is_put);
 
@@ -177,7 +178,7 @@ PGAS_HOT bool signal_hot(uint64_t window, uint64_t *sig_addr, uint64_t signal, i
 
 [[gnu::cold, gnu::noinline]] void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
 					      const char *name);
-// any length, any window: what is not one or two stores
+// any length, any window: everything that is not one or two stores
 [[gnu::noinline]] void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr,
 				       uint64_t signal, int sig_op, int pe, const char *name, until when);
 
@@ -188,7 +189,7 @@ PGAS_HOT void signal_op(context *c, uint64_t *sig_addr, uint64_t signal, int sig
 }
 
 // budget: 40 instructions for 8 bytes (paths.def: shmem_put_signal_8). A call of memcpy would make every caller save
-// registers, so lengths that need one go elsewhere.
+// registers, so lengths that need one are handled elsewhere.
 PGAS_HOT void put_signal(context *c, const char *name, void *dest, const void *source, size_t bytes, uint64_t *sig_addr,
 			 uint64_t signal, int sig_op, int pe, until when = until::reusable)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Point-to-point synchronisation: wait and test on one variable, on all, any or some of an array, with one or with many
-// values to compare with. A satisfied wait is a load and a compare; a long one gives the core away.
+// Point-to-point synchronisation: wait and test on one variable, or on all, any or some of an array, with one or many
+// values to compare with. A satisfied wait is a load and a compare; a long one yields the core.
 #include "core/shmem_state.hpp"
 
 #include <sched.h>
@@ -33,7 +33,7 @@ PGAS_HOT bool compare(T now, int cmp, T value)
 template <class T>
 PGAS_HOT T value_now(const T *ivar)
 {
-	return pgas_load_acquire(ivar); // pairs with the fence in fence(), which goes before a put of the flag
+	return pgas_load_acquire(ivar); // pairs with the fence in fence(), which precedes a put of the flag
 }
 
 template <class T>
@@ -50,8 +50,8 @@ PGAS_HOT bool holds(const T *ivar, int cmp, T value)
 	return compare(PGAS_UNLIKELY(g.devices) ? value_on_device(ivar) : value_now(ivar), cmp, value);
 }
 
-// Programs call a test until it holds: now and then one that does not hold does what a wait would do, so that the
-// others get the core, and peers that cannot map our memory get on. Passes its argument on.
+// Programs call a test until it holds: now and then a test that does not hold does what a wait would do, so that other
+// processes get the core, and peers that cannot map our memory make progress. Returns its argument.
 template <class Answer>
 Answer not_yet(Answer answer)
 {
@@ -65,14 +65,14 @@ Answer not_yet(Answer answer)
 }
 
 template <class T>
-[[gnu::noinline]] void wait_longer(const T *ivar, int cmp, T value) noexcept // so that a call of it is a jump
+[[gnu::noinline]] void wait_longer(const T *ivar, int cmp, T value) noexcept // out of line: calling it is a jump
 {
 	unsigned polls = 0;
 	while (!holds(ivar, cmp, value))
 		wait_pause(polls);
 }
 
-// Without a frame as long as the wait is satisfied and a load can see it.
+// Needs no frame if the wait is already satisfied and a load can see it.
 template <class T>
 PGAS_HOT void wait(const T *ivar, int cmp, T value)
 {

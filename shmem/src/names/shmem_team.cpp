@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Teams as programs see them. How they are made and what happens inside is in teams/; here is what that gets from SHMEM
-// (memory, reach, waiting, the user's choices), the world and the shared team, and the C names but those that split.
+// Teams as programs see them. Their creation and internals are in teams/; this file provides what those need from SHMEM
+// (memory, reachability, waiting, the user's choices), the world and the shared team, and the C names except those that
+// split.
 #include "shmem_amo.hpp"
 #include "core/shmem_leave.hpp"
 #include "shmem_team.hpp"
@@ -14,7 +15,7 @@
 namespace shmem {
 namespace {
 
-// --- what teams call: memory of other PEs goes the way of the program's own calls ------------------------------------
+// --- functions for teams/: they access other PEs' memory like the program's own calls --------------------------------
 
 void far_put(void *dest, const void *source, size_t bytes, int pe)
 {
@@ -75,12 +76,12 @@ void check_dest(const char *routine, const void *dest, size_t bytes)
 	check_symmetric(routine, "dest", dest, bytes);
 }
 
-// --- what teams know -------------------------------------------------------------------------------------------------
+// --- settings of teams/ ----------------------------------------------------------------------------------------------
 
-// What a choice of the environment is called in teams.
+// Maps a choice in the environment to its enumerator in teams.
 template <class Word>
 struct meant {
-	using type = Word; // nothing there
+	using type = Word; // no mapping
 };
 template <>
 struct meant<barrier_algorithm_kind> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SHMEM's teams: what teams and collectives (teams/) get from us, and handles. The machinery itself knows no handles,
-// no contexts and no arguments that are wrong.
+// SHMEM's teams: what teams and collectives (teams/) get from us, and handles. The code in teams/ knows no handles, no
+// contexts and no invalid arguments.
 #pragma once
 
 #include "core/shmem_state.hpp"
@@ -13,7 +13,7 @@ void teams_close();
 void team_contexts_close(team &t); // shmem_context.cpp
 void sets_close();                 // shmem_coll_set.cpp
 
-// The team of a handle, or null when it is none that may be used.
+// The team of a handle, or null when it is not a usable team.
 inline team *live_team(shmem_team_t handle)
 {
 	if (PGAS_UNLIKELY(handle == SHMEM_TEAM_INVALID))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The C names that split a team: by triplet, into rows and columns, by color, and by a list. Arguments are checked
-// here: most must be the same on all members, so a wrong one is an answer of -1 on all, without a word between them.
-// What may differ (a color and its configuration) is told to the others, which count on everybody. The rest is in
-// teams/.
+// here: most must be the same on all members, so if one is wrong all members return -1 without communication. Arguments
+// that may differ (a color and its configuration) are sent to the other members, which expect them from every member.
+// The rest is in teams/.
 #include "shmem_team.hpp"
 
 #include <vector>
@@ -20,7 +20,7 @@ bool config_ok(const shmem_team_config_t *config, long mask)
 	return !mask || (config && config->num_contexts >= 0);
 }
 
-// The program gets the handle of a new team, when there is one and this PE is in it.
+// Passes the handle of a new team to the program, if one was created and this PE is a member.
 void hand_out(teams::team *made, const shmem_team_config_t *config, long mask, shmem_team_t *out)
 {
 	if (!made)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What teams and collectives need to know from the library that offers them to programs (the client), and how that
-// library starts and ends them. The client fills one struct, once. What a hot path reads are plain values; calls are
-// for what is slow or rare anyway: memory that is not mapped here, waiting, failures.
+// What teams and collectives need from the library that offers them to programs (the client), and how that library
+// starts and ends them. The client fills one struct, once. Hot paths read plain values; function pointers are for what
+// is slow or rare anyway: memory that is not mapped here, waiting, failures.
 //
-// A process of the job has a rank. "Symmetric" is memory that every process has, each at addresses of its own; a
-// process names a place in another one's symmetric memory by the address that this place has in its own.
+// A process of the job has a rank. "Symmetric" memory exists in every process, at an address of its own in each; a
+// process names a place in another process's symmetric memory by the local address of the same place.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct algorithms {
 	barrier_algorithm barrier{};
 	reduce_algorithm reduce{};
 	bcast_algorithm bcast{};
-	fcollect_algorithm fcollect{}; // of collect too
+	fcollect_algorithm fcollect{}; // collect uses it too
 	alltoall_algorithm alltoall{};
 };
 
@@ -39,35 +39,36 @@ enum class agreement { slots, bitmask };
 // --- the client ------------------------------------------------------------------------------------------------------
 
 struct client {
-	// The job. mapped() is asked about ranks whose host is mine, and no others. The array stays until close().
+	// The job. mapped() is called only for ranks on my host. The array must stay until close().
 	int me = 0, size = 0;
 	const uint64_t *hosts = nullptr;
 	bool crowded = false;     // more processes than cores on this host
-	bool threads = false;     // several threads make and end teams at a time
+	bool threads = false;     // several threads may make and end teams concurrently
 	bool nonblocking = false; // teams have memory for teams_nb.hpp
 
-	// Choices of the user.
+	// The user's choices.
 	algorithms forced;
 	agreement agree = agreement::slots;
 	stream_limits stream;
 
-	// Symmetric memory for teams: all zero, the same length on every process, and only what is touched needs to
-	// become memory. The first lines (teams_team.hpp) are the client's own; at least one.
+	// Symmetric memory for teams: all zero, of the same length on every process; pages are committed only when
+	// touched. The first lines (teams_team.hpp) belong to the client; at least one.
 	char *memory = nullptr;
 	size_t memory_bytes = 0;
 	uint32_t client_lines = 1;
 
-	// Waiting: so many looks at once, then one pause() for each look that finds nothing. `polls` starts at 0.
+	// Waiting: poll this many times at once, then call pause() after each poll that finds nothing. `polls` starts
+	// at 0.
 	unsigned eager_polls = 64;
 	void (*pause)(unsigned &polls) = nullptr;
 
-	// Where rank's copy of a symmetric address is mapped here, or null. Asked once for each rank on my host.
+	// Where rank's copy of a symmetric address is mapped here, or null. Called once for each rank on my host.
 	void *(*mapped)(const void *mine, int rank) = nullptr;
 
-	// Memory that is not mapped. put: source may be used again when it returns. set and add: whoever sees the new
-	// value sees all that I wrote, and all that I put or set at the same rank before; add returns the old value.
-	// None of them need wait for the other side, so data and a word that tells of it make one message. settle: all
-	// that I put is there. read is atomic, and an acquire.
+	// Memory that is not mapped. put: source may be reused when it returns. set and add: a process that sees the
+	// new value sees all that I wrote before, and all that I put or set at the same rank before; add returns the
+	// old value. None of them needs to wait for the other side, so data and the word that announces it make one
+	// message. settle: all that I put has arrived. read is atomic, and an acquire.
 	void (*put)(void *dest, const void *source, size_t bytes, int rank) = nullptr;
 	void (*settle)() = nullptr;
 	void (*get)(void *dest, const void *source, size_t bytes, int rank) = nullptr;
@@ -75,16 +76,17 @@ struct client {
 	uint64_t (*add)(uint64_t *dest, uint64_t value, int rank) = nullptr;
 	uint64_t (*read)(const uint64_t *source, int rank) = nullptr;
 
-	// The client's teams are structs that begin with struct team: made (null when there is no memory) and freed by
-	// the client, and used for one team after another. It is told when a team ends, to close what is its own.
+	// The client's teams are structs that begin with struct team. The client allocates (null when out of memory)
+	// and frees them, and each is used for one team after another. team_ended lets the client close its own part of
+	// a team.
 	team *(*team_new)() = nullptr;
 	void (*team_ended)(team &t) = nullptr;
 	void (*team_free)(team *t) = nullptr;
 
 	// Ends the job with a message; does not return.
 	void (*fail)(const char *routine, const char *text) = nullptr;
-	// collect() knows only after the members have met how long dest is. Does not return when that is too long. May
-	// be null.
+	// collect() learns the required length of dest only after the members have met. Does not return when that is
+	// too long. May be null.
 	void (*check_dest)(const char *routine, const void *dest, size_t bytes) = nullptr;
 };
 
@@ -94,15 +96,16 @@ constexpr int kMostRanks = 1 << 20; // see kRounds
 
 enum class outcome { done, out_of_memory, no_room };
 
-// Takes the client's values and makes the team of all ranks. Not collective: members have their memory in the same
-// places, because every process takes it in the same order. So after it every rank calls predefine() for the same
-// number of teams. Collectives may begin when everybody's memory can be reached.
+// Takes the client's values and makes the team of all ranks. Not collective: members have their memory at the same
+// places, because every process takes it in the same order. So after it every rank must call predefine() for the same
+// number of teams. Collectives may begin when all members' memory can be reached.
 outcome open(const client &c, team &world);
-outcome predefine(team &t, const int *ranks, int count); // I am one of them
-// Ends all teams. Nobody uses my memory any more.
+outcome predefine(team &t, const int *ranks, int count); // the caller is one of them
+// Ends all teams. No process may use my memory any more.
 void close();
 
-// Has a member of one of my teams begun a collective that I have not entered? If I never will, it waits in vain.
+// Has a member of one of my teams begun a collective that I have not entered? If I never enter it, that member waits
+// forever.
 bool awaited();
 
 } // namespace pgas::teams

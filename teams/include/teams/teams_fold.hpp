@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arithmetic of reductions: one function per operator and kind of number, none per C type. Integers add, multiply
-// and combine bits as unsigned numbers of their width, whatever their sign (which also makes overflow wrap instead of
-// being undefined); only min and max look at the sign. Numbers of up to 8 bytes go through vector registers, a line of
-// every row at a time.
+// The arithmetic of reductions: one function per operator and kind of number, not one per C type. Integers add,
+// multiply and combine bits as unsigned numbers of their width, whatever their sign (which also makes overflow wrap
+// instead of being undefined); only min and max depend on the sign. Numbers of up to 8 bytes go through vector
+// registers, one line of every row at a time.
 #pragma once
 
 #include <teams/teams_coll.hpp>
@@ -95,8 +95,7 @@ inline four<T> combined(const four<T> &x, const four<T> &y)
 	return {Op::of(x.a, y.a), Op::of(x.b, y.b), Op::of(x.c, y.c), Op::of(x.d, y.d)};
 }
 
-// As many whole lines as there are; returns at which element it stopped. Two rows, the most frequent number, need no
-// inner loop.
+// Folds all whole lines; returns the element at which it stopped. Two rows, the most frequent case, need no inner loop.
 template <class Op, class T>
 size_t fold_lines_of(T *out, const void *const *rows, size_t row_count, size_t elements)
 {
@@ -141,7 +140,7 @@ using unsigned_of =
 	std::conditional_t<Size == 1, uint8_t,
 			   std::conditional_t<Size == 2, uint16_t, std::conditional_t<Size == 4, uint32_t, uint64_t>>>;
 
-// The kind of number that does T's work under Op.
+// The type that does T's arithmetic under Op.
 template <class Op, class T>
 struct worker {
 	using type = T;

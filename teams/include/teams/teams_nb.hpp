@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives that do not wait: a call starts one and answers an operation, which goes on whenever somebody lets it.
-// Several may be under way, on one team or many. Members start those of a team in the same order. dest and source are
-// any memory of the caller and stay until the operation is over: nothing here reads or writes another member's.
+// Collectives that do not wait: a call starts one and returns an operation, which advances whenever a thread calls
+// finished() or progress(). Several may be in progress, on one team or many. Members start the operations of a team in
+// the same order. dest and source may be any memory of the caller and must stay until the operation is over: nothing
+// here accesses another member's dest or source.
 //
 // For clients that set client.nonblocking.
 #pragma once
@@ -11,41 +12,41 @@
 
 namespace pgas::teams {
 
-struct operation; // under way; null is one that is over
+struct operation; // in progress; null stands for a completed one
 
 // out[i] = left[i] op right[i]. out may be left. May write to right.
 struct folding {
 	void (*into)(const folding &f, void *out, const void *left, void *right, size_t elements) = nullptr;
 	size_t size = 0;      // of an element, of any length
-	bool ordered = false; // operands are taken in the order of members
+	bool ordered = false; // operands are combined in the order of members
 	void (*function)() = nullptr;
-	const void *data = nullptr; // these two are for into()
+	const void *data = nullptr; // function and data are for into()
 };
-folding folding_of(const reduction &op); // which stays
+folding folding_of(const reduction &op); // op must outlive the folding
 
-// Nobody's source is read before all members have started it; it is over when it is over on all members.
+// all_in: no source is read before all members have started; all_out: it is over only when it is over on all members.
 struct bounds {
 	bool all_in = false, all_out = false;
 };
 
 operation *start_barrier(team &t);
-// dest of the root too, unless it is source
+// writes the root's dest too, unless it is source
 operation *start_broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bounds b = {});
-// The result is at `root` alone, or everywhere: kEverywhere. dest may be source.
+// The result is at `root` alone, or at all members: kEverywhere. dest may be source.
 constexpr int kEverywhere = -1;
 operation *start_reduce(team &t, const folding &f, void *dest, const void *source, size_t elements, int root,
 			bounds b = {});
-// One block of so many bytes for each member: all at the root on one side, or everywhere.
+// One block of so many bytes for each member: on one side all blocks are at the root, or at all members.
 operation *start_scatter(team &t, void *dest, const void *source, size_t bytes, int root, bounds b = {});
 operation *start_gather(team &t, void *dest, const void *source, size_t bytes, int root, bounds b = {});
 operation *start_gather_all(team &t, void *dest, const void *source, size_t bytes, bounds b = {});
 operation *start_exchange(team &t, void *dest, const void *source, size_t bytes, bounds b = {});
 
-// Does what can be done for it without waiting. True: it is over, and no longer there.
+// Advances it as far as possible without waiting. Returns true when it is over, which also frees it.
 bool finished(operation *op);
-// The same for some of those under way, others each time. True: something moved.
+// Advances some of the operations in progress, different ones each time. Returns true if anything moved.
 bool progress();
-// How many are under way in this process.
+// Number of operations in progress in this process.
 extern unsigned g_under_way; // written under a lock
 inline unsigned under_way()
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The ways to make teams out of a team, and their end. All are collective over the parent. Arguments have been checked
-// by the client; 0 is success, and any other answer is the same on all members, none of which gets a team then. `out`
-// is null on a member of the parent that is in no new team.
+// The ways to make teams out of a team, and to end them. All are collective over the parent. The client has checked the
+// arguments. 0 is success; any other return value is the same on all members, and then no member gets a team. `out` is
+// null on a member of the parent that is in no new team.
 #pragma once
 
 #include <teams/teams_team.hpp>
@@ -13,10 +13,11 @@ namespace pgas::teams {
 int split_strided(team &parent, int start, int stride, int count, team **out);
 // Members list[0..count), each at most once, in this order; the same list everywhere.
 int split_list(team &parent, const int *list, int count, team **out);
-// Members in rows of `wide`; everybody gets its row and its column, or nobody gets anything.
+// Members in rows of `wide`; either all members get a row and a column, or none does.
 int split_grid(team &parent, int wide, team **row, team **column);
-// One team for each color, members in the order of their keys. A color below 0 is none; kColorWrong makes it fail on
-// all members: for those whose arguments are wrong, since the others count on their taking part.
+// One team for each color, members in the order of their keys. A color below 0 means no team; kColorWrong makes the
+// split fail on all members: for a member with wrong arguments, which must still take part because the others wait for
+// it.
 constexpr int kColorNone = -1, kColorWrong = -2;
 int split_color(team &parent, int color, int key, team **out);
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The shared memory of a team, and the few moves that all collectives are made of.
+// The shared memory of a team, and the few primitives that all collectives are made of.
 //
 // Each member has a block in its own symmetric memory, at a place of its own choice; members learn the places when the
-// team is made. A block consists of cache lines, every line begins with a number, and numbers only grow: in the life of
-// a team, and from one team to the next that gets the same memory (a team starts at the highest number any of its
-// blocks has seen). So no flag is ever reset, a peer that is one collective ahead does no harm, and what an earlier
-// team left behind means nothing.
+// team is made. A block consists of cache lines, and every line begins with a number. Numbers only grow: during the
+// life of a team, and from one team to the next that gets the same memory (a team starts at the highest number that any
+// of its blocks has seen). So no flag is ever reset, a peer that is one collective ahead does no harm, and stale
+// numbers of an earlier team mean nothing.
 //
 //   line               written by                     read by
-//   progress           owner: last numbered           whoever told it in a broadcast, before it uses a line again
-//                      collective it completed
-//   notes[32]          broadcast: the member above    owner
+//   progress           owner: last numbered           the member that sends to it in a broadcast, before it uses a
+//                      collective it completed        line again
+//   notes[32]          broadcast: the parent          owner
 //   arrived, released  central sync, in the block of  all members
 //                      member 0
 //   up[], down         tree sync: children, parent    owner
@@ -21,11 +21,11 @@
 //   local_up[n]        two-level sync: member j       owner, when it is its host's leader
 //   signal[2][n]       member j (teams_signal.hpp)    owner
 //
-// Exchange number r uses in[r % 4]. Whoever takes part in r + 1 has read everything of r; so after exchange r all
-// members have completed r - 1, and line r % 4 may be written again for r + 4. Broadcasts have numbers of the same
-// sequence but tell their members nothing about each other: after some of them in a row a writer knows too little
-// (`known`) and looks at the progress of those it writes to. Up to 8 bytes travel in notes[r % 32], four of which are
-// in one cache line: a member that is behind finds several with one miss.
+// Exchange number r uses in[r % 4]. A member that takes part in r + 1 has read everything of r; so after exchange r all
+// members have completed r - 1, and line r % 4 may be written again for r + 4. Broadcasts take numbers of the same
+// sequence, but in a broadcast members report nothing to each other: after several in a row a writer knows too little
+// (`known`) and reads the progress of the members it writes to. Up to 8 bytes travel in notes[r % 32], four of which
+// share a cache line: a member that lags reads several with one cache miss.
 #pragma once
 
 #include <cstring>
@@ -40,17 +40,17 @@ constexpr size_t kLine = PGAS_CACHE_LINE;
 constexpr size_t kInline = kLine - sizeof(uint64_t); // bytes that travel with a number
 constexpr unsigned kRing = 4;
 constexpr unsigned kNotes = 32;
-// lines with different writers: cores fetch the neighbour of a line too
+// lines with different writers are two apart: cores prefetch the adjacent line too
 constexpr int kApart = 2;
-constexpr int kFan = 4;                            // of the tree, and most peers per round of the dissemination
-constexpr int kRounds = 10;                        // 4^10 is a million members; see fan_for
+constexpr int kFan = 4;     // of the tree; also one more than the most peers per round of the dissemination
+constexpr int kRounds = 10; // 4^10 is a million members; see fan_for
 constexpr uintptr_t kReachAsk = 1, kReachNone = 2; // real ones are multiples of the page size
 constexpr size_t kStagingBytes = 256 * 1024;
 
 struct channels; // teams_channel.hpp
 
-// A team as one of its members sees it. The arrays are one per member, in one allocation. A client's own team begins
-// with it.
+// A team as one member sees it. The arrays have one entry per member and share one allocation. A client's own team
+// struct begins with this one.
 struct team {
 	uint32_t magic = 0; // kTeamLive while it may be used
 	int me = -1;
@@ -62,18 +62,18 @@ struct team {
 	uint64_t first = 0;        // all numbers start here
 	uint64_t round = 0;        // syncs so far
 	uint64_t exchanges = 0;    // numbered collectives so far: exchange and broadcast
-	uint64_t known = 0;        // all members are known to have completed the collectives up to this number
-	uint64_t known_below = 0;  // the same of those that I tell in a broadcast whose root is `below_root`
+	uint64_t known = 0;        // all members are known to have completed collectives up to this number
+	uint64_t known_below = 0;  // the same for my children in broadcasts whose root is `below_root`
 	int below_root = -1;
-	// my part of the team's shared memory; null: a set, which brings its own flags (teams_coll.hpp)
+	// my part of the team's shared memory; null for a set, which brings its own flags (teams_coll.hpp)
 	char *block = nullptr;
-	// block of each member, as mapped here; null: not asked yet, or on another host
+	// block of each member, as mapped here; null: not resolved yet, or on another host
 	char **peer = nullptr;
-	// what turns a symmetric address of mine into that member's; kReachAsk, kReachNone
+	// offset from my symmetric address to that member's mapping; or kReachAsk, kReachNone
 	uintptr_t *reach = nullptr;
-	// block of each member, as a symmetric address of mine: for one-sided calls
+	// block of each member, as a symmetric address in my memory: for one-sided calls
 	uint64_t *block_at = nullptr;
-	// the same of staging memory; only of teams that use algorithms for several hosts
+	// the same for staging memory; only in teams that use algorithms for several hosts
 	uint64_t *staging_at = nullptr;
 	int *members = nullptr; // world ranks
 	// host of each member, numbered from 0 in the order of appearance
@@ -84,23 +84,23 @@ struct team {
 	uint64_t ring_messages = 0;                    // of reductions by ring, so far
 	uint64_t *flags = nullptr;                     // of a set
 	uint32_t block_lines = 0;                      // taken from the arena
-	uint32_t staging_lines = 0;                    // the same
-	size_t pieces_at = 0;                          // of channels, in staging memory
-	channels *channel = nullptr;                   // of a client that wants them
+	uint32_t staging_lines = 0;                    // the same, as staging memory
+	size_t pieces_at = 0;                          // offset of the channels' pieces in staging memory
+	channels *channel = nullptr;                   // only for clients that want channels
 	int pool_slot = -1;                            // agreement::bitmask: place in the pool
-	int room = 0;                                  // members that the arrays have room for
+	int room = 0;                                  // number of members that the arrays have room for
 	team *next = nullptr, *prev = nullptr;         // in one of the lists of struct job
 };
 
-// All state of this process: what the client said, and what follows from it.
+// All state of this process: the client's values, and what follows from them.
 struct job : client {
-	uintptr_t *reach_of_rank = nullptr; // as in struct team, of all ranks
+	uintptr_t *reach_of_rank = nullptr; // as in struct team, for all world ranks
 	int world_hosts = 1;
 	int lanes = 0; // of channels: teams_channel.hpp
 	team *predefined = nullptr, *made = nullptr;
-	team *spare = nullptr; // ended, with their arrays
+	team *spare = nullptr; // ended teams, which keep their arrays
 };
-// an extern declaration needs it said, or goes through the GOT
+// visibility must be given on the extern declaration too, or accesses go through the GOT
 extern __attribute__((visibility("hidden"))) job g_job;
 
 struct line {
@@ -125,7 +125,7 @@ constexpr uint32_t lines_of_collectives(int n)
 {
 	return static_cast<uint32_t>(sizeof(block_head) / kLine + (kRing + 1 + 2) * static_cast<size_t>(n));
 }
-uint32_t block_lines(int n); // with those of channels behind them
+uint32_t block_lines(int n); // including the lines of channels, which follow
 
 inline line *lines_behind_head(char *block)
 {
@@ -149,7 +149,7 @@ inline block_head *head_of(char *block)
 	return reinterpret_cast<block_head *>(block);
 }
 
-// One line "routine: text", and the job ends.
+// Ends the job with the message "routine: text".
 [[noreturn, gnu::cold]] void fail(const char *routine, const char *text);
 
 inline int world_rank(const team &t, int member)
@@ -157,7 +157,7 @@ inline int world_rank(const team &t, int member)
 	return t.members[member];
 }
 
-// Number of a world rank in a team, or -1.
+// The member number of a world rank in a team, or -1.
 inline int member_of(const team &t, int rank)
 {
 	if (t.stride) {
@@ -181,7 +181,7 @@ inline uintptr_t reach_of(team &t, int member)
 	return PGAS_LIKELY(r != kReachAsk) ? r : resolve(t, member);
 }
 
-// Is the member's memory mapped here? Then `there(t, j, ptr)` is its copy of ptr.
+// Is the member's memory mapped here? If so, `there(t, j, ptr)` is its copy of ptr.
 inline bool is_near(team &t, int member)
 {
 	return reach_of(t, member) != kReachNone;
@@ -192,7 +192,7 @@ inline T *there(const team &t, int member, T *mine)
 	return reinterpret_cast<T *>(reinterpret_cast<uintptr_t>(mine) + t.reach[member]);
 }
 
-// Where a line of member's block is written by one-sided calls.
+// Where one-sided calls write a line of the member's block.
 template <class T>
 inline T *as_mine(const team &t, int member, const T *in_my_block)
 {
@@ -203,8 +203,8 @@ inline T *as_mine(const team &t, int member, const T *in_my_block)
 [[gnu::cold, gnu::noinline]] void set_far(team &t, int member, line *mine, uint64_t number, const void *payload,
 					  size_t bytes);
 
-// Sets the number of the line that lies in member's block where `mine` lies in mine. Everything written before is seen
-// by whoever acquires the number.
+// Sets the number of the line in the member's block at the same offset as `mine` in my block. A reader that acquires
+// the number sees everything written before.
 PGAS_HOT void set_number(team &t, int member, line *mine, uint64_t number)
 {
 	if (PGAS_LIKELY(is_near(t, member))) {
@@ -215,7 +215,7 @@ PGAS_HOT void set_number(team &t, int member, line *mine, uint64_t number)
 	set_far(t, member, mine, number, nullptr, 0);
 }
 
-// The same with up to kInline bytes beside it. budget: 12 instructions for a mapped member and 8 bytes
+// The same with up to kInline bytes of payload. budget: 12 instructions for a mapped member and 8 bytes
 PGAS_HOT void set_line(team &t, int member, line *mine, uint64_t number, const line &source, size_t bytes)
 {
 	if (PGAS_LIKELY(is_near(t, member))) {
@@ -230,26 +230,26 @@ PGAS_HOT void set_line(team &t, int member, line *mine, uint64_t number, const l
 	set_far(t, member, mine, number, source.payload, bytes <= 8 ? 8 : kInline);
 }
 
-// One word of symmetric memory at a member; everything written before is seen by whoever acquires it.
+// Sets one word of symmetric memory at a member; a reader that acquires the value sees everything written before.
 void set_word(team &t, int member, uint64_t *mine, uint64_t value);
 
-// How to copy what a collective moves: through the caches, or around them when it would only flush them.
+// How to copy a collective's data: through the caches, or around them when it would only flush them.
 enum class copying { cached, streamed };
-copying copying_of(streamer who, size_t bytes); // that all members read and write in the collective
+copying copying_of(streamer who, size_t bytes); // bytes: all that the members read and write in the collective
 
-// Bytes into member's memory, at its copy of dest. Visible to it after a later set_number at the same member, and to
-// all that I tell anything after settle().
+// Copies bytes into the member's memory, at its copy of dest. Visible to that member after a later set_number to it,
+// and to every member that I notify after settle().
 void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how = copying::cached);
 inline void settle()
 {
 	g_job.settle();
 }
-// Member's bytes: where they are when mapped, else a copy of them in room.
+// The member's bytes: in place when they are mapped, else copied to `room`.
 const void *view(team &t, int member, const void *source, size_t bytes, void *room);
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
-// Polls until ready() holds; ready uses relaxed loads, the fence makes them acquire. Pairs with
+// Polls until ready() returns true; ready uses relaxed loads, which the fence turns into acquires. Pairs with
 // store_release in set_number() and set_line().
 template <class Ready>
 PGAS_HOT void await(Ready &&ready)
@@ -273,14 +273,14 @@ inline void await_number(const line *l, uint64_t number)
 // --- moves -----------------------------------------------------------------------------------------------------------
 
 void sync(team &t);      // by the algorithm of the table
-void sync_push(team &t); // members write to each other only: nobody touches my block any more when it returns
+void sync_push(team &t); // members write only to each other: no member accesses my block after it returns
 
-// Returns when the member has completed collective `number`, or a later one; which one it was.
+// Waits until the member has completed collective `number` or a later one; returns the number it has reached.
 uint64_t await_progress_of(team &t, int member, uint64_t number);
-[[gnu::cold, gnu::noinline]] void await_progress(team &t, uint64_t number); // the same of all
+[[gnu::cold, gnu::noinline]] void await_progress(team &t, uint64_t number); // the same for all members
 
-// An exchange: begin gives the number; post my line to each member, then gather; after that in_line(t, t.block, number,
-// j) is what member j posted, until exchange number + 2 begins.
+// An exchange: begin returns the number; post my line to each member, then gather. After that in_line(t, t.block,
+// number, j) is what member j posted, until exchange number + 2 begins.
 inline uint64_t exchange_begin(team &t)
 {
 	const uint64_t number = ++t.exchanges;
@@ -293,11 +293,11 @@ inline void exchange_post(team &t, uint64_t number, int member, const line &sour
 	set_line(t, member, in_line(t, t.block, number, t.me), number, source, bytes);
 }
 void exchange_gather(team &t, uint64_t number);
-void exchange(team &t, const void *payload, size_t bytes); // the same bytes for everybody
+void exchange(team &t, const void *payload, size_t bytes); // posts the same bytes to all members
 inline const char *exchanged(const team &t, int source)
 {
 	return in_line(t, t.block, t.exchanges, source)->payload;
 }
-void completed(team &t); // says to a later root that I am through with collective t.exchanges
+void completed(team &t); // reports to later roots that I have completed collective t.exchanges
 
 } // namespace pgas::teams
