@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot.cpp: the public calls. It picks a backend at init and forwards to it.
+// boot.cpp: the public calls. Init picks a backend, and the calls forward to it.
 #include "boot.hpp"
 
 #include <algorithm>
@@ -17,23 +17,23 @@ namespace {
 
 pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
-job &g_left = g_jobs[1].it; // what the last finalize left: the number of keys used, a connection that stays
+job &g_left = g_jobs[1].it; // kept after the last finalize: the number of keys used, a connection that stays open
 pid_t g_pid;                // the process that joined; a child of fork() has the connection, but may not use it
 
 // --- choice ----------------------------------------------------------------------------------------------------------
 
-// srun without --mpi tells its tasks nothing of one another: a program of four PEs would be four programs of one PE,
-// and nobody would notice. A batch script has no step.
+// srun without --mpi tells its tasks nothing about one another: a program of four PEs would become four programs of one
+// PE, and nobody would notice. A batch script has no step.
 bool srun_tells_nothing()
 {
 	const char *tasks = pgas_boot_getenv("SLURM_STEP_NUM_TASKS");
 	return pgas_boot_getenv("SLURM_STEP_ID") && tasks && atoi(tasks) > 1;
 }
 
-// The order is from the innermost launcher outwards, as far as that can be known: g_native refuses when the environment
-// shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
-// parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
-// names one backend and switches the guessing off.
+// Tries launchers from the innermost outwards, as far as that can be known: g_native refuses if the environment shows a
+// launcher that was started inside its job; a PMI_FD that still is a socket comes from our own parent, because mpirun
+// closes what its processes would inherit from an outer launcher. PGAS_BOOT_LAUNCHER names one backend and turns the
+// guessing off.
 int choose_backend()
 {
 	const backend *const all[] = {&pgas::boot::g_native, &pgas::boot::g_pmi1, &pgas::boot::g_pmix,
@@ -83,7 +83,7 @@ bool is_traced()
 	return tracer != 0;
 }
 
-// PGAS_BOOT_ATTACH (oshrun --attach): this rank goes on when a debugger is attached to it.
+// PGAS_BOOT_ATTACH (oshrun --attach): this rank continues once a debugger is attached to it.
 void await_debugger()
 {
 	const char *text = pgas_boot_getenv("PGAS_BOOT_ATTACH");
@@ -91,7 +91,7 @@ void await_debugger()
 	if (!text || atoi(text) != g_job.rank || is_traced())
 		return;
 	gethostname(host, sizeof host - 1);
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); // where Yama would refuse it
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); // in case Yama would refuse the debugger
 	fprintf(stderr, "PE %d waits for a debugger, on %s: gdb -p %d\n", g_job.rank, host, getpid());
 	while (!is_traced())
 		usleep(50'000);
@@ -99,7 +99,7 @@ void await_debugger()
 
 int join()
 {
-	// registered here, so that it runs before our libraries and the launcher's are taken down
+	// registered here, so that it runs before this library and the launcher's are torn down
 	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
 	if (!registered)
 		return -ENOMEM;
@@ -129,7 +129,7 @@ int leave()
 	return rc;
 }
 
-// Our own keys begin with x, those of callers with u.
+// The library's own keys begin with x, those of callers with u.
 int exchange(const void *mine, size_t bytes, void *all)
 {
 	char key[16];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot.hpp: the inside of the bootstrap library: what a backend (one per kind of launcher) offers, and the small
-// helpers that backends share.
+// boot.hpp: the internals of the bootstrap library: the interface of a backend (one per kind of launcher), and the
+// small helpers that backends share.
 #pragma once
 
 #include "pgas_boot.h"
@@ -13,14 +13,14 @@
 
 namespace pgas::boot {
 
-// What a backend's init returns, besides a negative errno after one line on stderr.
+// What a backend's init returns, besides a negative errno after printing one line to stderr.
 enum : int {
-	kNotMine = 0, // this launcher did not start us: ask the next backend
+	kNotMine = 0, // this launcher did not start us: try the next backend
 	kJoined = 1,
-	kBeSingle = 2, // the environment is a leftover: ask nobody, be a job of one
+	kBeSingle = 2, // the environment is a leftover: try no other backend, be a job of one
 };
 
-// allgather may be null; then put, fence and get do its work.
+// allgather may be null; then put, fence and get are used instead.
 struct backend {
 	const char *name;
 	int (*init)(struct job &);
@@ -32,12 +32,12 @@ struct backend {
 	int (*allgather)(const void *mine, size_t bytes, void *all);
 	int (*barrier)();
 	void (*abort)(int status, const char *message); // returns only if it could not end the process
-	// The launcher may let a process join once only: the connection stays after the last finalize, and ends with
-	// the process.
+	// The launcher may let a process join only once: the connection stays open after the last finalize, until the
+	// process ends.
 	bool once = false;
-	// The end of one rank ends all of them, and nobody can ask the launcher not to.
+	// The end of one rank ends all of them, and the launcher cannot be told not to do that.
 	bool watches = false;
-	// May be null: the launcher does not know. From any thread.
+	// May be null: the launcher does not know. May be called from any thread.
 	bool (*is_stopped)(int rank) = nullptr;
 };
 
@@ -46,14 +46,14 @@ struct job {
 	int rank = -1;
 	int size = 0;
 	int users = 0;          // inits - finalizes
-	unsigned exchanges = 0; // numbers the keys of allgather and env_share; equal on all ranks; only grows
+	unsigned exchanges = 0; // numbers the keys of allgather and env_share; equal on all ranks; never decreases
 	bool local_known = false;
 	std::vector<int> local; // ranks on this host, ascending
 };
 
 extern const backend g_native, g_pmix, g_pmi1, g_pmi2, g_single;
 
-// An object that is never destroyed, because the end of the process still needs it.
+// An object that is never destroyed, because it is still needed while the process ends.
 template <class T>
 union forever {
 	T it;
@@ -63,15 +63,15 @@ union forever {
 
 // Writes one line to stderr with one write, so that lines of many ranks do not mix. Keeps errno (boot_complain.cpp).
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...) noexcept;
-// The rank that the lines name from now on.
+// Sets the rank that later lines name.
 constexpr int kNobody = -1;
 void complain_as(int rank) noexcept;
 
-// "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
+// Parses "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
 bool parse_process_mapping(const char *text, int rank, int size, std::vector<int> &local);
 
-// A key-value space of the PMI kind: short strings, one space for all ranks. A backend fills in the struct and gets put
-// and get of bytes of any length.
+// A key-value space like PMI's: short strings, one space for all ranks. A backend fills in the struct and gets put and
+// get for bytes of any length.
 struct text_kvs {
 	size_t value_room; // characters in one value
 	int (*put_text)(const char *key, const char *value);

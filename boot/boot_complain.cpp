@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot_complain.cpp: what the user must read about. Every file of the library calls this one, and it calls none of
-// them.
+// boot_complain.cpp: messages for the user. Every file of the library calls this one, and it calls none of them.
 #include "boot.hpp"
 
 #include <cstdarg>
@@ -32,7 +31,7 @@ void print_error(const char *format, ...) noexcept
 	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
 	if (length > sizeof line - 1)
 		length = sizeof line - 1;
-	line[length] = '\n'; // over the final zero: write needs none
+	line[length] = '\n'; // over the final zero: write does not need one
 	const ssize_t ignored = write(2, line, length + 1);
 	(void)ignored;
 	errno = saved;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot_env.cpp: what can be known about this process without a launcher: its environment; and the text form in which
-// PMI says which ranks share a host.
+// boot_env.cpp: what a process can find out about itself without a launcher: its environment; and the text form in
+// which PMI says which ranks share a host.
 #include "boot.hpp"
 
 #include <cstdio>

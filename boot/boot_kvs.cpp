@@ -67,7 +67,7 @@ ssize_t kvs_get(const text_kvs &kvs, int rank, const char *key, void *value, siz
 				return -EPROTO;
 			hex = dot + 1;
 			if (room == 0)
-				break; // only the length was asked for
+				break; // the caller wants only the length
 		}
 		if (bytes > pos && !*hex)
 			return -EPROTO;

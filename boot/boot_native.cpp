@@ -2,8 +2,8 @@
 // boot_native.cpp: a PE's side of oshrun's board (boot_board.hpp): find it, take this rank's slot, exchange, barrier,
 // abort.
 //
-// The board is the fast way: joining is one mmap and a few system calls, an allgather of 16 KiB or less is one barrier.
-// It also knows who has finalized, which no PMI tells a launcher in time.
+// The board is the fast backend: joining is one mmap and a few system calls, an allgather of 16 KiB or less is one
+// barrier. It also records which PEs have finalized, which no PMI reports to a launcher in time.
 #include "boot.hpp"
 #include "boot_board.hpp"
 
@@ -52,7 +52,8 @@ bool parse_address(const char *text, board_address &address)
 	       address.version == kBoardEnvVersion;
 }
 
-// Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number.
+// True if this descriptor still is what oshrun passed. Wrappers close descriptors, or put their own files under the
+// number.
 bool inherited(int fd, uint64_t ino)
 {
 	struct stat info;
@@ -72,7 +73,7 @@ int open_fresh(bool own, int launcher_pid, int fd, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-// Reads the plan once: a copy that was found good must not be read again, it may have been overwritten meanwhile.
+// Reads the plan once: it must not be read again after validation, because it may be overwritten at any time.
 bool read_plan(int fd, const board_address &address, board_plan &plan)
 {
 	struct stat info;
@@ -85,7 +86,7 @@ bool read_plan(int fd, const board_address &address, board_plan &plan)
 	       static_cast<uint64_t>(info.st_size) == plan.board_bytes;
 }
 
-// Returns -ENOENT when that job is over and the variable is a leftover.
+// Returns -ENOENT if that job is over and the variable is a leftover.
 int map_board(const board_address &address, board_view &board)
 {
 	int fd = address.board_fd;
@@ -111,7 +112,7 @@ int map_board(const board_address &address, board_view &board)
 	return 0;
 }
 
-// The PMIx environment, if there is one, is what oshrun gave out together with its board.
+// True if the PMIx environment, if there is one, comes from oshrun together with its board.
 bool pmix_is_ours(unsigned long long job_cookie)
 {
 	const char *nspace = pgas_boot_getenv("PMIX_NAMESPACE");
@@ -122,7 +123,7 @@ bool pmix_is_ours(unsigned long long job_cookie)
 	return strcmp(nspace, ours) == 0;
 }
 
-// A launcher that runs inside our job gives its processes an environment of its own on top of ours.
+// A launcher that runs inside our job adds an environment of its own for its processes.
 bool inner_launcher(unsigned long long job_cookie)
 {
 	// oshrun removes PMI_FD and never sets it
@@ -131,12 +132,12 @@ bool inner_launcher(unsigned long long job_cookie)
 
 void *await_end_of_life(void *)
 {
-	struct pollfd seen = {g_board.life_fd, 0, 0}; // POLLHUP comes unasked: nobody ever writes
+	struct pollfd seen = {g_board.life_fd, 0, 0}; // POLLHUP needs no request, and nobody ever writes
 	while (poll(&seen, 1, -1) < 0 && errno == EINTR) {}
 	_exit(kKilled);
 }
 
-// The signals of the application are not for this thread.
+// This thread blocks the application's signals.
 void watch_by_thread(int fd)
 {
 	g_board.life_fd = fd;
@@ -149,15 +150,16 @@ void watch_by_thread(int fd)
 	pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// When oshrun dies, even by kill -9, we must die too, whatever stands between it and us. The parent-death signal that
-// oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
-// of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
-// no signal of the application is used, with one exception: pid 1 of a PID namespace gets no SIGKILL from inside it,
-// nor this one, so there, and where /proc is not to be had for the fresh open, a thread waits for the end of the pipe.
+// When oshrun dies, even by kill -9, this process must die too, whatever processes are between the two. The
+// parent-death signal that oshrun set between fork and exec ends only its own child, so the kernel is asked to send
+// SIGKILL when the last writer of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no
+// dup. This uses no thread, no handler and no signal of the application, with one exception: pid 1 of a PID namespace
+// gets no SIGKILL from inside the namespace, nor this one. There, and if /proc is not available for the fresh open, a
+// thread waits for the end of the pipe.
 void watch_launcher(const board_plan &plan)
 {
 	if (g_board.life_fd >= 0)
-		return; // an earlier init did it; it stays so after finalize, while main() runs on
+		return; // an earlier init armed it; it stays armed after finalize, while main() runs on
 	const bool own = inherited(plan.life_fd, plan.life_ino);
 	int fd = open_fresh(own, g_board.launcher_pid, plan.life_fd, O_RDONLY | O_NONBLOCK);
 	const bool fresh = fd >= 0;
@@ -177,7 +179,7 @@ void watch_launcher(const board_plan &plan)
 	g_board.life_fd = fd;
 	struct pollfd seen = {fd, POLLIN, 0};
 	if (poll(&seen, 1, 0) == 1 && (seen.revents & POLLHUP)) {
-		raise(SIGKILL); // it died before we were armed
+		raise(SIGKILL); // oshrun died before this was armed
 		_exit(kKilled);
 	}
 }
@@ -199,7 +201,7 @@ bool send_mail(uint32_t kind, int status, const char *text)
 	}
 }
 
-// It is async-signal-safe. oshrun ends the others and prints the message.
+// Async-signal-safe. oshrun ends the other PEs and prints the message.
 void native_abort(int status, const char *message)
 {
 	if (!send_mail(kMailAbort, status & 0xff, message)) {
@@ -210,14 +212,14 @@ void native_abort(int status, const char *message)
 	_exit(status & 0xff);
 }
 
-// A board that somebody wrote over ends the job: what else it says is worth nothing.
+// Ends the job if the board was overwritten: nothing else on it can be trusted then.
 void check_board(bool good)
 {
 	if (!good || !g_board.board.intact())
 		native_abort(1, kOverwritten);
 }
 
-// oshrun must know our pid, or the wrapper between us hides our end from it.
+// oshrun must know our pid, because otherwise the wrapper between the two hides our end from it.
 void greet_launcher()
 {
 	char space[128];
@@ -225,8 +227,7 @@ void greet_launcher()
 	send_mail(kMailHello, getpid(), space);
 }
 
-// One process per rank. The slot of a process that died is free: its job is ending anyhow, and a wrapper may run two
-// programs.
+// One process per rank. The slot of a dead process is free: its job is ending anyhow, or a wrapper runs two programs.
 int claim_slot(board_slot &slot)
 {
 	std::atomic_ref<uint32_t> state(slot.state), pid(slot.pid);
@@ -242,7 +243,8 @@ int claim_slot(board_slot &slot)
 	}
 	pid.store(me, std::memory_order_relaxed);
 	slot.refs = 1;
-	// Each side stores its own word and then loads the other's (early_exits): one of them sees the other.
+	// Each side stores its own word and then loads the other's (early_exits): at least one of them sees the other's
+	// store.
 	state.store(kSlotLive, std::memory_order_seq_cst);
 	return 0;
 }
@@ -287,7 +289,7 @@ int native_init(job &job)
 	if (getppid() != address.launcher_pid)
 		greet_launcher();
 	if (std::atomic_ref<uint32_t>(board.head().early_exits).load(std::memory_order_seq_cst) > 0)
-		// that PE will never come to the first barrier
+		// that PE will never arrive at the first barrier
 		native_abort(1, "another PE ended without joining the job");
 	job.rank = static_cast<int>(address.rank);
 	job.size = static_cast<int>(plan.size);
@@ -303,7 +305,7 @@ int native_finalize()
 	board_slot &slot = g_board.board.slot(g_board.rank);
 	check_board(slot.refs > 0 && slot.refs <= kCopiesMost);
 	if (--slot.refs == 0)
-		// oshrun reads it when it reaps us
+		// oshrun reads this when it reaps the process
 		std::atomic_ref<uint32_t>(slot.state).store(kSlotDone, std::memory_order_release);
 	munmap(g_board.board.base, g_board.board.plan.board_bytes);
 	g_board.board.base = nullptr;
@@ -336,11 +338,11 @@ int await_generation(board_header &head, uint32_t seen)
 			return -ECONNRESET;
 		}
 	}
-	check_board(generation.load(std::memory_order_acquire) == seen + 1); // the next one wants us, too
+	check_board(generation.load(std::memory_order_acquire) == seen + 1); // the next generation needs this PE, too
 	return 0;
 }
 
-// cell_bytes of this PE's cell go to the PEs on other hosts.
+// The first cell_bytes of this PE's cell go to the PEs on other hosts.
 int meet(size_t cell_bytes)
 {
 	board_header &head = g_board.board.head();
@@ -354,7 +356,7 @@ int meet(size_t cell_bytes)
 		return await_generation(head, seen);
 	arrived.store(0, std::memory_order_relaxed); // nobody arrives again before the generation moves
 	if (g_board.board.plan.local_size < g_board.size) {
-		// oshrun reads the cells when it has read that, and moves the generation
+		// oshrun reads the cells when it receives this, and advances the generation
 		if (!send_mail(kMailArrived, static_cast<int>(seen), nullptr)) {
 			print_error("barrier cannot complete: oshrun is not to be reached");
 			return -ECONNRESET;
@@ -373,8 +375,8 @@ int native_barrier()
 
 // --- exchange --------------------------------------------------------------------------------------------------------
 
-// Rounds of one cell per PE. The half is chosen by the generation, so it changes with every barrier: a cell is
-// written again two barriers after it was read, and a reader has arrived at the barrier between.
+// Rounds of one cell per PE. The generation selects the half, so the half changes with every barrier: a cell is written
+// again two barriers after it was read, and its reader has arrived at the barrier in between.
 int native_allgather(const void *mine, size_t bytes, void *all)
 {
 	std::string copy; // rounds write to `all` before the last of `mine` has been read

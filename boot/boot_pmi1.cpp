@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // boot_pmi1.cpp: the PMI-1 wire protocol, spoken directly on the socket that the launcher left in PMI_FD.
 //
-// Lines of "cmd=<name> key=value ...". mpiexec.hydra speaks it, Slurm's pmi2 plugin speaks it on the same socket as
-// PMI-2, and so do others: one page of text instead of a library per launcher.
+// It consists of lines "cmd=<name> key=value ...". mpiexec.hydra uses it, Slurm's pmi2 plugin accepts it on the same
+// socket as PMI-2, and so do others: one page of code instead of a library per launcher.
 #include "boot.hpp"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ struct pmi1_state {
 	int fd = -1;
 	int rank = 0;
 	std::string kvsname;
-	std::string pending; // what was read and is not used yet
+	std::string pending; // read but not used yet
 	text_kvs kvs = {};
 };
 forever<pmi1_state> g_state;
@@ -74,7 +74,7 @@ bool field(const std::string &line, const char *name, std::string &value)
 	return false;
 }
 
-// Sends one question and reads one answer, whose cmd must be `expect`. Returns 0 or 1 by the launcher's rc.
+// Sends one question and reads one answer, whose cmd must be `expect`. Returns 0 or 1 depending on the launcher's rc.
 int ask(const std::string &question, const char *expect, std::string &answer)
 {
 	int rc = send_line(question + "\n");
@@ -184,17 +184,17 @@ ssize_t pmi1_get(int rank, const char *key, void *value, size_t room)
 	return kvs_get(g_pmi.kvs, rank, key, value, room);
 }
 
-// It allocates nothing, because a signal handler may call it.
+// Does not allocate memory, because a signal handler may call it.
 void pmi1_abort(int status, const char *message)
 {
 	if (message) {
 		print_error("%s", message);
-		usleep(50'000); // hydra drops what it has not forwarded when it hears of the abort
+		usleep(50'000); // on an abort, hydra drops output that it has not forwarded yet
 	}
 	char line[64];
 	int length = snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status & 0xff);
 	if (write(g_pmi.fd, line, static_cast<size_t>(length)) == length)
-		sleep(10); // the launcher ends us with the others; our own exit could be taken for a normal one
+		sleep(10); // the launcher ends this process, too; our own exit could be taken for a normal one
 	_exit(status & 0xff);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot_pmi2.cpp: PMI-2 through the launcher's own library, for launchers that leave no PMI_FD socket but bring a
+// boot_pmi2.cpp: PMI-2 through the launcher's own library, for launchers that leave no PMI_FD socket but provide a
 // libpmi2.
 //
-// The library is opened at run time: whoever starts under oshrun, PMIx or alone must not need it. With a PMI_FD the
-// wire (boot_pmi1.cpp) is asked first; PGAS_BOOT_LAUNCHER=pmi2 forces this one.
+// The library is opened at run time: programs that start under oshrun, PMIx or alone must not need it. If there is a
+// PMI_FD the wire (boot_pmi1.cpp) is tried first; PGAS_BOOT_LAUNCHER=pmi2 forces this one.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -125,7 +125,7 @@ ssize_t pmi2_get(int rank, const char *key, void *value, size_t room)
 }
 void pmi2_abort(int status, const char *message)
 {
-	alarm(10); // the library may hold a lock that this thread has
+	alarm(10); // the library may hold a lock that this thread owns
 	g_pmi.abort(1, message ? message : "");
 	_exit(status & 0xff);
 }

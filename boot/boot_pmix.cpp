@@ -2,7 +2,7 @@
 // boot_pmix.cpp: client of a PMIx server: mpirun, srun --mpi=pmix, and oshrun for programs that ask for PMIx by name.
 //
 // libpmix is opened at run time: it brings libevent, hwloc and a thread, which a PE under oshrun or alone should
-// neither need nor pay for. In a process that has libpmix already (MPI beside SHMEM) the dynamic linker gives us that
+// neither need nor pay for. In a process that has libpmix already (MPI alongside SHMEM) the dynamic linker returns that
 // same copy.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -45,7 +45,7 @@ bool find(void *library, const char *name, Function &function)
 
 bool open_library()
 {
-	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins look for its symbols
+	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins need its symbols
 	if (!library) {
 		print_error("PMIx launcher found, but no library: %s", dlerror());
 		return false;
@@ -59,8 +59,8 @@ bool open_library()
 	return all;
 }
 
-// Frees a value of PMIx_Get, which is malloc'ed; only the kinds that we ask for occur. The library's own call for this
-// is a macro or a function, depending on its version.
+// Frees a value of PMIx_Get, which is malloc'ed; only the types that this file requests occur. The library's own call
+// for this is a macro or a function, depending on its version.
 void release(pmix_value_t *value)
 {
 	if (value->type == PMIX_STRING)
@@ -142,7 +142,7 @@ int report(const char *call, pmix_status_t rc)
 
 int pmix_put(const char *key, const void *bytes, size_t length)
 {
-	// some versions take an empty byte object for no value, so one byte of our own goes first
+	// some versions take an empty byte object for a missing value, so one extra byte precedes it
 	std::string framed(1, '\0');
 	framed.append(static_cast<const char *>(bytes), length);
 	pmix_value_t value;
@@ -167,7 +167,7 @@ int fence_with(bool collect)
 	info.value.data.flag = collect;
 	pmix_status_t rc = g_px.fence(nullptr, 0, &info, 1);
 	if (rc != PMIX_SUCCESS)
-		sleep(1); // a rank has died: let the launcher see that first, name it, and end us
+		sleep(1); // a rank has died: let the launcher notice that first, name it, and end the job
 	return report("fence", rc);
 }
 
@@ -203,7 +203,7 @@ void pmix_abort(int status, const char *message)
 	if (message)
 		print_error("%s", message);
 	signal(SIGALRM, SIG_DFL);
-	alarm(10); // the library may hold a lock that this thread has
+	alarm(10); // the library may hold a lock that this thread owns
 	g_px.abort(status & 0xff, message ? message : "", nullptr, 0);
 	_exit(status & 0xff);
 }

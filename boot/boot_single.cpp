@@ -9,7 +9,7 @@
 namespace pgas::boot {
 namespace {
 
-// It lives from init to finalize. exit() does not destroy it, because others may still ask for a key then.
+// Exists from init to finalize. exit() does not destroy it, because others may still get a key then.
 std::map<std::string, std::string> *g_values;
 
 int single_init(job &job)

@@ -6,8 +6,9 @@
  * (mpiexec.hydra, srun --mpi=pmi2), libpmi2, or no launcher at all (a job of one). Linked into libsma and into the
  * GASNet conduit as a convenience library; not installed. Start-up only: nothing here belongs on a data path.
  *
- * Calls return 0 (or a count) on success and a negative errno on failure. A failure that the user must read about has
- * been written to stderr, one line, by the time the call returns. One thread at a time, but for is_stopped.
+ * Calls return 0 (or a count) on success and a negative errno on failure. A failure that the user must read about
+ * has been written to stderr, one line, by the time the call returns. Only one thread may call at a time, except
+ * is_stopped.
  */
 #ifndef PGAS_BOOT_H
 #define PGAS_BOOT_H
@@ -28,42 +29,42 @@ extern "C" {
 /* Longest key of pgas_boot_put, without the final zero. */
 #define PGAS_BOOT_KEY_MAX 30
 
-/* Find the launcher and join the job. Counted: each init wants one finalize; only the last finalize leaves the job.
+/* Find the launcher and join the job. Counted: each init needs one finalize; only the last finalize leaves the job.
  * A job may be joined again, by all ranks or by none. Under oshrun the call never waits for another rank. */
 int pgas_boot_init(void) PGAS_BOOT_NOEXCEPT;
 
 /* Leave the job. A rank that ends after init and before finalize is a failed rank, and the launcher ends the job. */
 int pgas_boot_finalize(void) PGAS_BOOT_NOEXCEPT;
 
-/* Some launchers let a process join once only: then finalize keeps the connection for another init, and exit() ends it.
- * Whoever ends by _exit() after finalize calls this first. */
+/* Some launchers let a process join only once: then finalize keeps the connection for another init, and exit() ends
+ * it. A process that ends by _exit() after finalize calls this first. */
 void pgas_boot_close(void) PGAS_BOOT_NOEXCEPT;
 
-/* Rank and number of ranks; before init -1 and 0. */
+/* Rank and number of ranks; -1 and 0 before init. */
 int pgas_boot_rank(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_size(void) PGAS_BOOT_NOEXCEPT;
 
-/* The launcher in use: "oshrun", "pmix", "pmi1", "pmi2", "single"; before init "". */
+/* The launcher in use: "oshrun", "pmix", "pmi1", "pmi2", "single"; "" before init. */
 const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 
-/* 1: the launcher ends every rank when one of them dies, so that nobody else has to notice. 0: it may not, or before
- * init. */
+/* 1: the launcher ends every rank when one of them dies, so that nobody else has to detect it. 0: it may not, or
+ * before init. */
 int pgas_boot_watches(void) PGAS_BOOT_NOEXCEPT;
 
-/* 1: the launcher knows that this rank's process does not run, because it was stopped (SIGSTOP, ^Z) or a debugger holds
- * it, since a second or so; nothing comes from it, and it is not lost. 0: it runs, is gone, or the launcher does not
- * say: oshrun does in jobs on several hosts. From any thread, between init and finalize. */
+/* 1: the launcher knows that this rank's process has not run for a second or so, because it was stopped (SIGSTOP,
+ * ^Z) or a debugger holds it; it sends nothing, but is not lost. 0: it runs, is gone, or the launcher does not
+ * report it: oshrun does in jobs on several hosts. Call it from any thread, between init and finalize. */
 int pgas_boot_is_stopped(int rank) PGAS_BOOT_NOEXCEPT;
 
-/* Ranks that the launcher placed on this host, ascending, this one included: writes up to `room` of them and returns
- * how many there are, or -ENOSYS when the launcher does not say. It is the launcher's word: compare
- * pgas_host_id() (pgas/pgas_hostid.h) of both sides before memory is shared. */
+/* Ranks that the launcher placed on this host, ascending, including this one: writes up to `room` of them and
+ * returns how many there are, or -ENOSYS if the launcher does not report it. This is only the launcher's claim:
+ * compare pgas_host_id() (pgas/pgas_hostid.h) of both sides before sharing memory. */
 int pgas_boot_local(int *ranks, int room) PGAS_BOOT_NOEXCEPT;
 
 /* Key-value exchange. put stages, commit publishes what this rank staged, fence commits and waits for all ranks;
  * after a fence get(rank, key) returns the length of the value and copies at most `room` bytes of it, or returns
- * -ENOENT when rank put no such key. For a key that was put twice, oshrun and PMIx give the later value; the PMI wire
- * may refuse it: use fresh keys. */
+ * -ENOENT if rank put no such key. For a key that was put twice, oshrun and PMIx return the later value; the PMI
+ * wire may refuse it: use fresh keys. */
 int pgas_boot_put(const char *key, const void *value, size_t bytes) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_commit(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_fence(void) PGAS_BOOT_NOEXCEPT;
@@ -73,19 +74,19 @@ ssize_t pgas_boot_get(int rank, const char *key, void *value, size_t room) PGAS_
 int pgas_boot_allgather(const void *mine, size_t bytes, void *all) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_barrier(void) PGAS_BOOT_NOEXCEPT;
 
-/* As barrier. over_hosts: by an exchange, because what brings something of everybody cannot be over before everybody
- * came, whatever a launcher makes of a bare fence between hosts. */
+/* Like barrier. over_hosts: uses an exchange, which cannot complete before every rank has arrived because it returns
+ * something from each of them, whatever a launcher makes of a bare fence between hosts. */
 int pgas_boot_meet(int over_hosts) PGAS_BOOT_NOEXCEPT;
 
 /* End the whole job with this exit status (low 8 bits) from any rank; message (may be NULL) is printed once, by the
- * launcher where it can. Status 0 ends the job too, as a success where the launcher allows it. Does not return and
- * runs no atexit handler. Under oshrun, PMI-1 and a job of one it is safe inside a signal handler; PMIx and libpmi2
- * may lock, so there it is bounded by an alarm. */
+ * launcher if it can. Status 0 ends the job too, as a success if the launcher allows it. Does not return and runs no
+ * atexit handler. Under oshrun, PMI-1 and a job of one it is safe inside a signal handler; PMIx and libpmi2 may
+ * lock, so there an alarm bounds it. */
 __attribute__((noreturn)) void pgas_boot_abort(int status, const char *message) PGAS_BOOT_NOEXCEPT;
 
-/* Environment. getenv returns NULL for a variable that is unset or empty. env_share is collective: variables that
- * begin with `prefix` and that rank 0 has are set where they are missing, for launchers that carry no environment to
- * other hosts. */
+/* Environment. getenv returns NULL for a variable that is unset or empty. env_share is collective: it sets those
+ * variables of rank 0 that begin with `prefix` on ranks where they are missing, for launchers that pass no
+ * environment to other hosts. */
 const char *pgas_boot_getenv(const char *name) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_env_share(const char *prefix) PGAS_BOOT_NOEXCEPT;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun.cpp: starts the PEs of a job, on this machine or on several hosts. It needs nothing but the C library; libpmix
-// and hwloc are used when they are there.
+// and hwloc are used if they are installed.
 //
 //   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
 //   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
@@ -12,7 +12,7 @@
 //   oshrun_hosts  which hosts, which PE   oshrun_head    streams and verdict    oshrun_agent   the oshrun of one host
 //   oshrun_branch agents that one started oshrun_protocol frames between them   oshrun_jobtext what agents are told
 //   oshrun_relay  streams by frames       oshrun_exchange a barrier over hosts  oshrun_pmix_link PMIx over hosts
-//   oshrun_rankfile hosts and CPUs by rank oshrun_stops   who is stopped
+//   oshrun_rankfile hosts and CPUs by rank oshrun_stops   which PEs are stopped
 #include "oshrun.hpp"
 
 #include <cstring>

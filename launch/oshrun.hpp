@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun.hpp: what the files of the launcher share. oshrun.cpp has the map of them.
+// oshrun.hpp: what the files of the launcher share. oshrun.cpp has an overview of them.
 #pragma once
 
 #include "boot_board.hpp"
@@ -18,7 +18,7 @@ namespace oshrun {
 
 using strings = std::vector<std::string>;
 
-// Exit codes of our own; those of PEs are passed on.
+// oshrun's own exit codes; those of PEs are passed on.
 enum : int { kExitUsage = 1, kExitCannotStart = 1, kExitTimeout = 124, kExitNotExecutable = 126, kExitNotFound = 127 };
 
 using pgas::unique_fd;
@@ -28,42 +28,42 @@ enum class pmix_mode { automatic, enabled, disabled };
 
 // One program of the job: "-n 2 ./a" of "-n 2 ./a : -n 2 ./b".
 struct app {
-	int count = 0; // 0 before parse_options() returns: not said
+	int count = 0; // 0 before parse_options() returns: not given
 	strings argv;
-	std::string path; // what to exec, found by resolve()
-	strings set_env;  // NAME=value, -x of this program
+	std::string path; // file to exec, found by resolve()
+	strings set_env;  // NAME=value, from -x for this program
 	std::string wdir;
 };
 
 struct host {
 	std::string name;
-	int slots = 0;     // PEs that it takes; 0: the list does not say
-	bool here = false; // this machine: its agent needs no command to get there
+	int slots = 0;     // PEs that it takes; 0: not given in the list
+	bool here = false; // this machine: its agent is started without a command
 };
 enum class map_by { slot, node, other };
 
 struct options {
 	std::vector<app> apps;
 	int count = 0; // PEs of all apps; 0 before find_hosts(): as many as there are slots
-	// Where PEs go. hosts is empty when that is this machine alone: find_hosts() makes it of the others.
+	// Where PEs go. hosts is empty if that is this machine alone: find_hosts() fills it from the others.
 	std::vector<host> hosts;
 	strings host_lists, host_files;
-	int ppn = 0; // PEs per host; 0: not said
+	int ppn = 0; // PEs per host; 0: not given
 	map_by map = map_by::slot;
 	bool oversubscribe = false;
 	std::string rankfile;
 	std::vector<uint32_t> rank_hosts; // of --rankfile: host of each rank; empty: by slots
 	strings rank_cpus;                // and its CPUs, "0-2,5"; an empty text: not bound
-	std::string launch_agent;         // words; %h is the host, which is the last word otherwise
+	std::string launch_agent;         // words; %h is the host, which otherwise is appended
 	int tree = 16;                    // agents that one process starts
-	double host_timeout_s = 0;        // that a host may be out of reach; 0 before parse_options() returns: not said
+	double host_timeout_s = 0;        // time a host may be unreachable; 0 before parse_options() returns: not given
 	bind_to bind = bind_to::automatic;
 	pmix_mode pmix = pmix_mode::automatic;
 	bool aslr = true; // off: PEs of one program have the same addresses
 	bool tag_output = false;
-	int stdin_pe = 0;       // which PE gets our standard input; -1: none
+	int stdin_pe = 0;       // which PE gets oshrun's standard input; -1: none
 	int attach_pe = -1;     // which PE waits for a debugger; -1: none
-	std::string output_dir; // of a file for each stream of each PE; empty: none
+	std::string output_dir; // for a file per stream of each PE; empty: none
 	bool verbose = false;
 	bool progress = false;
 	bool report_bindings = false;
@@ -72,34 +72,35 @@ struct options {
 	double grace_s = 2;   // between SIGTERM and SIGKILL
 };
 
-// main: "oshrun --agent", the oshrun of another host, which `oshrun` there started (oshrun_agent.cpp).
+// main: "oshrun --agent", the oshrun of another host, started there by `oshrun` (oshrun_agent.cpp).
 int run_agent();
-// ... and the process that the user started, when there are other hosts (oshrun_head.cpp).
+// ... and the process that the user started, if there are other hosts (oshrun_head.cpp).
 int run_head(options &opts);
 
-// opts: fills options and returns -1, or returns the exit code after help, version or an error line.
+// opts: fills options and returns -1, or returns the exit code after printing help, version or an error line.
 int parse_options(int argc, char **argv, options &opts);
 int resolve(app &program); // 0, or 126/127 after an error line
 void add_words(strings &words, const std::string &text);
 
-// "oshrun: ..." on stderr, one line, one write; or what say_to() was given gets the line, without the name.
+// Prints "oshrun: ..." to stderr, one line, one write; or passes the line, without the name, to the sink of say_to().
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 void say_to(void (*sink)(const char *line));
 
-// env: the environment that all PEs share, without what an outer launcher left.
+// env: the environment that all PEs share, without leftovers of an outer launcher.
 strings base_environment();
-strings carried_environment(); // what goes to other hosts of it: settings of ours, of libfabric and of MPI
+strings carried_environment(); // the part sent to other hosts: settings of this package, of libfabric and of MPI
 void set_env(strings &env, const std::string &assignment);
 
-// hwloc, ours and the one in libpmix, loads plugins that look for GPUs. That takes 200 ms, and we ask for none of it.
+// hwloc, whether ours or the one in libpmix, loads plugins that search for GPUs. That takes 200 ms, and nothing here
+// needs it.
 constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 
-// bind: a CPU set per PE, or none at all when PEs are not bound.
+// bind: a CPU set per PE, or none at all if PEs are not bound.
 std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why);
 std::string cpu_list(const cpu_set_t &set);
 
-// What oshrun, its guard and its children until they exec share. No program of a PE has it: it is anonymous memory, so
-// what is read here may be acted upon.
+// Memory shared by oshrun, its guard and its children until they exec. No program of a PE has it: it is anonymous
+// memory, so what is read here can be trusted.
 enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
 struct guard_page {
 	uint32_t env_state; // kEnv... of the PMIx environment, which the guard writes; futex
@@ -108,30 +109,30 @@ struct guard_page {
 	uint32_t child_pid[]; // oshrun: its children, leaders of the PEs' process groups; 0: not started, or reaped
 };
 
-// guard: a helper process that outlives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
+// guard: a helper process that survives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
 struct guard_setup {
 	pgas::boot::board_view board;
 	guard_page *page;
 	pid_t launcher;
 	int life_read_fd, life_write_fd, mail_write_fd;
-	int uplink_fd; // an agent's way to its parent, or -1: when that ends, so does the job on this host
+	int uplink_fd; // an agent's channel to its parent, or -1: when it ends, so does the job on this host
 	int pmix_fd;   // from the PMIx server to the agent, or -1 in a job on one host
 	const struct placement *where;
-	scratch_dir *scratch; // for the PMIx server; whoever outlives the server removes it
+	scratch_dir *scratch; // for the PMIx server; whichever process outlives the server removes it
 	double grace_s;
 	bool pmix;
 	bool verbose;
 };
-pid_t start_guard(const guard_setup &setup);   // -1 and errno when fork fails
-bool carries_cookie(int pid, uint64_t cookie); // was it started by a PE of that board, or is it one?
+pid_t start_guard(const guard_setup &setup);   // -1 and errno if fork fails
+bool carries_cookie(int pid, uint64_t cookie); // true if a PE of that board started it, or it is one
 
-// pmix: runs inside the guard. Writes the environment of a PE to the guard's page. Returns false when there is no PMIx
+// pmix: runs inside the guard. Writes the environment of a PE to the guard's page. Returns false if there is no PMIx
 // here.
 bool start_pmix_server(const guard_setup &setup);
-bool handle_pmix_link(); // something has come by pmix_fd; false: no more will
+bool handle_pmix_link(); // reads what arrived on pmix_fd; false: its end
 bool pmix_available();
 bool wants_pmix(const app &program);
-bool is_mpi(const app &program); // it plainly asks for MPI or PMIx
+bool is_mpi(const app &program); // it clearly needs MPI or PMIx
 
 int run_job(options &opts);
 

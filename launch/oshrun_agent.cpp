@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_agent.cpp: `oshrun --agent`, the oshrun of one host: its PEs, its parent, and the agents below it. The states
-// are in oshrun_agent.hpp.
+// oshrun_agent.cpp: `oshrun --agent`, the oshrun of one host: its PEs, its parent, and the agents below it.
+// oshrun_agent.hpp describes the states.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 
@@ -13,9 +13,9 @@
 namespace oshrun {
 namespace {
 
-constexpr double kJobLimit = 60;  // from our start to the job's text
+constexpr double kJobLimit = 60;  // from the start of this process to the job's text
 constexpr double kDrainLimit = 5; // for the last output, after the PEs have ended
-constexpr double kStopLook = 0.5; // between two looks at who is stopped; the shortest FI_PGAS_PEER_TIMEOUT is 1
+constexpr double kStopLook = 0.5; // between two checks for stopped PEs; the shortest FI_PGAS_PEER_TIMEOUT is 1
 
 class agent : public branch_owner, public job_owner {
 public:
@@ -34,7 +34,7 @@ public:
 	void serve_pmix(unique_fd link) override;
 
 private:
-	enum class state { waiting, prepared, running, ended }; // of the PEs here
+	enum class state { waiting, prepared, running, ended }; // of the PEs on this host
 	void open_uplink();
 	bool from_above(frame &what);
 	bool from_server(frame &what);
@@ -44,7 +44,7 @@ private:
 	bool pass_down(const frame &what);
 	bool take_job(const frame &what);
 	int attempt(int (agent::*what)());
-	int prepare(); // 0, or the exit code after a line
+	int prepare(); // 0, or the exit code after an error line
 	int begin();
 	void start();
 	void end(int sig);
@@ -69,11 +69,11 @@ private:
 	std::unique_ptr<job> work_;
 	exchange board_;
 	stop_marks stops_;
-	double stops_at_ = 0; // when to look at our PEs; 0: nobody wants to know
+	double stops_at_ = 0; // when to check our PEs; 0: not needed
 	channel server_;      // the PMIx server of this host, in the guard
 	int pmix_fences_ = 0;
 	bool pmix_arrived_ = false;
-	strings said_; // while we collect it
+	strings said_; // lines held back while collect_ is set
 	bool collect_ = false;
 	bool ready_sent_ = false, arrived_ = false, told_gone_ = false, told_early_ = false;
 	bool orphan_ = false, paused_ = false;
@@ -81,7 +81,7 @@ private:
 };
 agent *agent::self_;
 
-// Lines for the user go up, and begin with our host.
+// Lines for the user go up the tree, and begin with the name of this host.
 void agent::hear(const char *line)
 {
 	if (self_->collect_)
@@ -90,7 +90,7 @@ void agent::hear(const char *line)
 		self_->up_.send({kind::say, self_->host_, 0, "host " + self_->work_->where().name() + ": " + line});
 }
 
-// One step of several on the way to running PEs: of all hosts that cannot go it, one tells the user why.
+// One of several steps before PEs run: among all the hosts where it fails, one tells the user why.
 int agent::attempt(int (agent::*what)())
 {
 	said_.clear();
@@ -137,7 +137,7 @@ bool agent::take_job(const frame &what)
 	return true;
 }
 
-// What can go wrong before a PE is started: the lines are those of one host, with its name.
+// Everything that can go wrong before a PE is started: error lines are those of one host, with its name.
 int agent::prepare()
 {
 	for (const std::string &assignment : job_.env)
@@ -151,7 +151,7 @@ int agent::prepare()
 	}
 	int rank = 0;
 	for (app &program : job_.opts.apps) {
-		bool used = false; // by a PE of this host
+		bool used = false; // by a PE on this host
 		for (int i = 0; i < program.count; i++, rank++)
 			used |= work_->where().host_of[static_cast<size_t>(rank)] == static_cast<uint32_t>(host_);
 		if (int code = used ? resolve(program) : 0)
@@ -211,7 +211,7 @@ void agent::arrived(uint32_t generation)
 	if (generation != board_.generation())
 		return work_->fail(1, "host %s: %s", work_->where().name().c_str(), pgas::boot::kOverwritten);
 	if (board_.is_collected())
-		return; // mail that no PE of ours wrote
+		return; // mail that no PE of this host sent
 	for (const frame &data : board_.collect(generation)) {
 		up_.send(data);
 		below_->send_all(data);
@@ -263,7 +263,7 @@ void agent::host_lost(const child &which, const std::string &line)
 	up_.send({kind::fail, -1, kExitCannotStart, line});
 }
 
-// Frames for one host, and those for all hosts that mean nothing but themselves here.
+// Handles frames for one host, and frames for all hosts that concern each host by itself.
 bool agent::pass_down(const frame &what)
 {
 	switch (what.what) {
@@ -314,7 +314,7 @@ void agent::serve_pmix(unique_fd link)
 	server_.set_ping(0);
 }
 
-// To the server of one host, by the shortest way in the tree.
+// Passes a frame to the PMIx server of one host, by the shortest way in the tree.
 void agent::pmix_to_host(const frame &what, bool from_above)
 {
 	if (what.host == host_)
@@ -413,7 +413,7 @@ bool agent::from_above(frame &what)
 
 // --- life ------------------------------------------------------------------------------------------------------------
 
-// Our standard streams become the uplink, under numbers that PEs do not use.
+// Makes the standard streams the uplink, under numbers that PEs do not use.
 void agent::open_uplink()
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -447,7 +447,7 @@ void agent::orphaned()
 		now_ = state::ended;
 }
 
-// When a parent that says nothing is taken for dead; 0: never.
+// When a silent parent is taken for dead; 0: never.
 double agent::patience() const
 {
 	return paused_ || orphan_ ? 0 : up_.heard() + (work_ ? silence_limit(job_.opts, true) : kJobLimit);
@@ -487,17 +487,17 @@ void agent::step()
 	frame what;
 	while (!orphan_ && up_.next(what))
 		if (!from_above(what))
-			orphaned(); // a parent that makes no sense is none
+			orphaned(); // a parent that sends nonsense is treated as gone
 	while (server_.is_open() && server_.next(what))
 		if (!from_server(what))
 			server_.close();
 	if (server_.ended() && server_.is_open())
-		server_.close(); // as on one host: it does not come back
+		server_.close(); // as on one host: it is not restarted
 	check_parent();
 	advance();
 }
 
-// What the kernel says of our PEs, to all hosts when it has changed.
+// Reads from the kernel which local PEs are stopped, and tells all hosts if that has changed.
 void agent::look_at_stops()
 {
 	for (auto [rank, stopped] : work_->look_at_stops()) {
@@ -535,10 +535,10 @@ void agent::advance()
 		drain_by_ = now_s() + kDrainLimit;
 	}
 	if (now_ == state::ended && out_)
-		out_->read_now(); // what had to wait for credit
+		out_->read_now(); // output that had to wait for credit
 }
 
-// The last output is taken as long as the head takes it, for a while.
+// Waits for the last output as long as the head accepts it, within a limit.
 bool agent::finished()
 {
 	if (now_ != state::ended || (below_ && !orphan_ && !below_->over()))

@@ -3,29 +3,29 @@
 //
 // The oshrun that the user started is the head: it has no PEs, only the streams and the verdict. Each host has an
 // agent, `oshrun --agent`, which runs the PEs of its host as oshrun does on one machine (job). The head starts up to
-// --tree agents, each of which starts the agents of a part of the other hosts: hosts [own, end) are an agent's, in
-// order.
+// --tree agents, each of which starts the agents for a part of the other hosts: an agent is responsible for the hosts
+// [own, end), in order.
 //
-// A host, as the process sees it that starts its agent (branch):
+// The states of a host, as seen by the process that starts its agent (branch):
 //
 //   starting --hello line--> greeted --over--> over --end of stream--> closed
 //      |                        |
 //      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong frame ---> lost
 //                                                           over without a reason
 //
-// greeted: it has the job's text; ready comes when it and all below it could start, and PEs start when all are ready,
-// so a missing program costs no PE its start. over must have a reason (may_end): a PE ended there, something failed, or
-// we said that the job ends; an agent that just gives up would leave the others waiting for it. We have closed our
-// direction then, and only after that does the agent end: its two streams may be one TCP connection (rsh, nc), and
-// ending with something unread in that would take back what it said last. lost: its command is killed, the job fails,
-// and the line names it.
+// greeted: it has the job's text; it sends ready when it and all agents below it can start, and PEs start when all are
+// ready, so a missing program is detected before any PE starts. over must have a reason (may_end): a PE ended there,
+// something failed, or we said that the job ends; an agent that just gives up would leave the others waiting for it. By
+// then we have closed our direction, and only after that does the agent end: its two streams may be one TCP connection
+// (rsh, nc), and ending with unread data in that would discard what the agent sent last. lost: its command is killed,
+// the job fails, and the line names it.
 //
 // The job, as the head sees it: starting --all ready--> running --all over--> ended; the first failure, signal or limit
-// makes it ending (end with a signal and a grace period, which the agents keep) and then killing. Agents report the
-// first failure of their own PEs and end those at once; the first report that the head gets decides.
+// makes it ending (end with a signal and a grace period, which the agents observe) and then killing. Agents report the
+// first failure of their own PEs and end those at once; the first report that reaches the head decides.
 //
-// Who notices what: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends;
-// if it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have said nothing
+// Failure detection: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends;
+// if it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have sent nothing
 // for a second, or a fifth of --host-timeout.
 #pragma once
 
@@ -36,19 +36,19 @@
 
 namespace oshrun {
 
-// jobtext: what every agent must know of the job. The same text for all.
+// jobtext: what every agent must know about the job. The same text for all.
 struct job_text {
-	options opts; // hosts, apps, and all that agents care for
+	options opts; // hosts, apps, and everything else that agents need
 	std::string wdir, oshrun_path;
 	uint64_t cookie = 0;
 	strings env;
 	terminal_size terminal;
 };
 std::string pack_job(const job_text &job);
-bool unpack_job(const std::string &body, job_text &job); // false: it makes no sense
+bool unpack_job(const std::string &body, job_text &job); // false: malformed
 
-// When a host that says nothing is lost. A stream over a network gets twice what was asked for and a bit: TCP doubles
-// the time between its attempts, so after an outage nothing may come for as long again as the outage took.
+// How long a host may be silent before it is lost. A stream over a network gets twice the requested time and a bit: TCP
+// doubles the time between its attempts, so after an outage nothing may arrive for as long again as the outage took.
 inline double silence_limit(const options &opts, bool by_network)
 {
 	return by_network ? 2 * opts.host_timeout_s + 2 : opts.host_timeout_s;
@@ -63,10 +63,10 @@ class exchange {
 public:
 	void open(pgas::boot::board_view board, const placement &where);
 	std::vector<frame> collect(uint32_t generation); // what the PEs of this host have for the others
-	std::string apply(const frame &data);            // of another host; returns what is wrong with it, or nothing
-	bool release(uint32_t generation);               // false: it is not the one that PEs wait for
+	std::string apply(const frame &data);            // from another host; returns an error, or an empty text
+	bool release(uint32_t generation);               // false: not the generation that PEs wait for
 	bool is_open() const { return board_.base != nullptr; }
-	bool is_collected() const { return collected_; } // for the barrier that is under way
+	bool is_collected() const { return collected_; } // for the current barrier
 	uint32_t generation() const { return generation_; }
 	void mark_gone(uint32_t rank);
 
@@ -77,19 +77,19 @@ private:
 	bool collected_ = false;
 	std::vector<uint32_t> host_of_;  // by rank
 	std::vector<uint32_t> ranks_;    // of this host
-	std::vector<uint64_t> kv_bytes_; // by rank: key-value bytes that the others have, or that we have of others
+	std::vector<uint64_t> kv_bytes_; // by rank: key-value bytes already sent to the others, or received from them
 };
 
-// stops: which PEs of the job are stopped, or held by a debugger, as their agents say.
+// stops: which PEs of the job are stopped, or held by a debugger, as reported by their agents.
 class stop_marks {
 public:
 	void open(std::vector<uint32_t> host_of);
-	void show(pgas::boot::board_view board); // to PEs, from now on
-	// What was told of a PE whose host is one of [first, end), or within: false, none of these. False: it makes no
-	// sense, and nothing was done.
+	void show(pgas::boot::board_view board); // shows them to PEs, from now on
+	// Takes a report about a PE whose host is one of [first, end) if `within`, else is none of these. False: the
+	// report is malformed, and nothing was done.
 	bool take(const frame &what, int first, int end, bool within);
-	// Nobody speaks for the PEs of [first, end) any more: they count as lost when they are silent. What the other
-	// hosts must be told.
+	// Nobody reports on the PEs of [first, end) any more: they count as lost when they are silent. Returns what to
+	// tell the other hosts.
 	std::vector<frame> forget(int first, int end);
 
 private:
@@ -97,10 +97,10 @@ private:
 
 	pgas::boot::board_view board_;
 	std::vector<uint32_t> host_of_; // by rank
-	std::vector<bool> stopped_;     // likewise
+	std::vector<bool> stopped_;     // by rank
 };
 
-// relay: PEs' standard streams by frames.
+// relay: PEs' standard streams carried by frames.
 class relay_output : public pe_output {
 public:
 	relay_output(channel &dest, const terminal_size &terminal) : to_(dest), terminal_(terminal) {}
@@ -122,7 +122,7 @@ private:
 
 	channel &to_;
 	const terminal_size &terminal_;
-	size_t window_ = kStreamWindow; // bytes that may be sent before the head has written some
+	size_t window_ = kStreamWindow; // bytes that may be sent before the head grants more credit
 	std::deque<stream> streams_;
 };
 
@@ -148,46 +148,46 @@ private:
 // branch: the agents that this process has started.
 struct child {
 	enum class state { starting, greeted, over, closed, lost };
-	int host = 0, end = 0; // the hosts below it too: [host, end)
+	int host = 0, end = 0; // includes the hosts below it: [host, end)
 	state now = state::starting;
 	pid_t pid = -1;
-	int status = -1; // of the command, once reaped
+	int status = -1; // of the command, once it is reaped
 	channel link;
-	unique_fd err;        // what the command says
-	std::string noise;    // ... the last of it
+	unique_fd err;        // stderr of the command
+	std::string noise;    // ... the last part of it
 	double since = 0;     // when it started, was over, or its stream ended
-	double silence_s = 0; // so long it may say nothing
+	double silence_s = 0; // how long it may be silent
 	bool ready = false, fenced = false, pmix_fenced = false;
-	bool started = false; // we said that its PEs start
-	bool may_end = false; // it told of a PE that ended or of a failure, or was told to end
+	bool started = false; // we have told it to start its PEs
+	bool may_end = false; // it reported a PE that ended or a failure, or was told to end
 	size_t poll_err = SIZE_MAX;
 };
 
 class branch_owner {
 public:
 	virtual ~branch_owner() = default;
-	virtual bool from_below(child &source, frame &what) = 0; // false: it has no business to come from there
-	virtual void host_lost(const child &which, const std::string &line) = 0; // and those below it
+	virtual bool from_below(child &source, frame &what) = 0; // false: such a frame may not come from there
+	virtual void host_lost(const child &which, const std::string &line) = 0; // and the hosts below it
 };
 
 class branch {
 public:
 	branch(const job_text &job, const std::string &body, branch_owner &owner);
-	void start(int first, int last); // the agents of these hosts
+	void start(int first, int last); // starts the agents of these hosts
 	void add_polls(std::vector<pollfd> &polls, double &due);
 	void handle(const std::vector<pollfd> &polls);
 	void send_all(const frame &what, const child *but = nullptr);
-	void send_to(const frame &what); // the way to what.host
+	void send_to(const frame &what); // sends it towards what.host
 	bool all(bool child::*flag) const;
 	void clear(bool child::*flag);
 	bool over() const; // nothing is left below
-	void reap();       // asks the kernel about each
+	void reap();       // asks the kernel about each command
 	void reaped(pid_t pid, int status);
-	void stop_starting(); // the job has failed: who has not answered is not waited for
-	void hang_up();       // agents that hear that end their PEs
-	void kill_rest();     // commands that do not end
+	void stop_starting(); // the job has failed: do not wait for agents that have not replied
+	void hang_up();       // agents then end their PEs
+	void kill_rest();     // kills commands that do not end
 	void flush(double seconds);
-	void hear_now(); // we were stopped: silence was ours
+	void hear_now(); // this process was stopped: the silence was its own
 	std::vector<pid_t> pids() const;
 
 private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_bind.cpp: which PE runs on which CPUs. Only CPUs in oshrun's own affinity mask are given out.
+// oshrun_bind.cpp: which PE runs on which CPUs. PEs get only CPUs in oshrun's own affinity mask.
 //
-// hwloc knows cores and their order; it is opened at run time and only when PEs are going to be bound, because loading
-// a topology takes longer than starting a PE. Without it the kernel's own list of siblings is read.
+// hwloc knows cores and their order; it is opened at run time and only if PEs are going to be bound, because loading a
+// topology takes longer than starting a PE. Without it the kernel's own list of siblings is read.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -48,7 +48,7 @@ bool cores_by_hwloc(const cpu_set_t &allowed, cpu_sets &cores)
 	hwloc_topology_t topology;
 	const int rc = call_hwloc_topology_init(&topology);
 	if (ours)
-		unsetenv(kHwlocPlugins); // PEs may want the plugins
+		unsetenv(kHwlocPlugins); // PEs may need the plugins
 	if (rc != 0)
 		return false;
 	call_hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -76,7 +76,7 @@ bool cores_by_hwloc(const cpu_set_t &, cpu_sets &)
 }
 #endif
 
-// "0-3,8": the form of the kernel's CPU lists
+// parses "0-3,8", the form of the kernel's CPU lists
 cpu_set_t read_list(const char *text)
 {
 	cpu_set_t set;
@@ -156,7 +156,7 @@ std::string cpu_list(const cpu_set_t &set)
 	return text;
 }
 
-// A single PE has nobody to stay away from, and its threads would share one core: it is bound only on request.
+// A single PE competes with no other, and its threads would share one core: it is bound only on request.
 std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 {
 	cpu_set_t allowed;
@@ -168,7 +168,7 @@ std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 		return {};
 	}
 	if (how == bind_to::automatic && count > CPU_COUNT(&allowed)) {
-		why = "not bound: more PEs than CPUs"; // this is known without a look at the cores
+		why = "not bound: more PEs than CPUs"; // known without checking the cores
 		return {};
 	}
 	cpu_sets units;
@@ -185,7 +185,7 @@ std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 	why = how == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
 	cpu_sets plan;
 	for (int pe = 0; pe < count; pe++)
-		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // oversubscribed on request: go round
+		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // oversubscribed on request: start over
 	return plan;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_branch.cpp: the agents that this process, head or agent, has started: their commands, hello, frames and end.
+// oshrun_branch.cpp: the agents that this process, head or agent, has started: their commands, hello lines, frames and
+// end.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 
@@ -15,11 +16,11 @@ namespace {
 constexpr double kStartLimit = 60;               // from the start of the command to the hello line
 constexpr double kCloseLimit = 5;                // from the last frame to the end of the stream
 constexpr double kReapLimit = 1;                 // from the end of the stream to the status of the command
-constexpr size_t kNoiseMax = 4096;               // of what a command says
+constexpr size_t kNoiseMax = 4096;               // bytes kept of a command's messages
 constexpr size_t kHelloNoise = size_t{64} << 10; // before the hello line
 
-// ssh gives words to a shell. Only a name that a shell would take apart needs quotes, which other commands would pass
-// on.
+// ssh passes words to a shell. Only a name that a shell would split needs quotes, because other commands would pass the
+// quotes on.
 std::string quoted(const std::string &word)
 {
 	const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
@@ -58,7 +59,7 @@ bool has(const std::string &text, std::initializer_list<const char *> any)
 			   [&](const char *one) { return text.find(one) != std::string::npos; });
 }
 
-// Why there is no agent: what its command said, and the few things that users meet in words of ours.
+// Why there is no agent: what its command printed, and our own words for the most common causes.
 std::string no_agent(const std::string &noise, int status, const std::string &path)
 {
 	const std::string line = last_line(noise), quote = line.empty() ? "" : ": " + line;
@@ -71,7 +72,7 @@ std::string no_agent(const std::string &noise, int status, const std::string &pa
 	return "no agent (" + how_it_ended(status) + ")" + quote;
 }
 
-// Frames of an agent after which it may be over. PEs end after they have started.
+// Frames that give an agent a reason to be over. PEs end only after they have started.
 bool gives_reason(const child &source, kind what)
 {
 	return what == kind::fail || (source.started && (what == kind::gone || what == kind::early));
@@ -167,7 +168,7 @@ void branch::greet(child &which)
 	std::string line;
 	while (which.link.take_line(line)) {
 		if (line.compare(0, strlen(kHelloBegin), kHelloBegin) != 0) {
-			which.noise += line.substr(0, kNoiseMax) + "\n"; // a login shell's words
+			which.noise += line.substr(0, kNoiseMax) + "\n"; // output of a login shell
 			continue;
 		}
 		if (std::string wrong = check_hello(line); !wrong.empty())
@@ -198,7 +199,7 @@ void branch::add_polls(std::vector<pollfd> &polls, double &due)
 		}
 		double limit = which.link.heard() + which.silence_s;
 		if (which.link.ended())
-			limit = now_s() + 0.02; // its status is due
+			limit = now_s() + 0.02; // its status should arrive soon
 		else if (which.now != child::state::greeted)
 			limit = which.since + (which.now == child::state::starting ? kStartLimit : kCloseLimit);
 		if (due == 0 || limit < due)
@@ -228,13 +229,13 @@ void branch::take_frames(child &which)
 			return lose(which, "its agent ended before any PE of its host did");
 		else if (what.what == kind::over) {
 			which.now = child::state::over;
-			which.link.say_no_more(); // it waits for that
+			which.link.say_no_more(); // the agent waits for that
 			which.since = now_s();
 		} else if (what.what != kind::ping && !owner_.from_below(which, what))
 			return lose(which, "its agent sent frame " + std::to_string(static_cast<uint32_t>(what.what)) +
 						   ", which makes no sense");
 	}
-	while (which.now == child::state::over && which.link.next(what)) {} // to see the end
+	while (which.now == child::state::over && which.link.next(what)) {} // reads to the end of the stream
 	if (which.now == child::state::greeted && !which.link.broken().empty())
 		lose(which, "its agent sent " + which.link.broken());
 }
@@ -274,7 +275,7 @@ void branch::check_limits(child &which, double now)
 			 job_.opts.host_timeout_s);
 		lose(which, text);
 	} else if (which.now == child::state::over && now >= which.since + kCloseLimit) {
-		kill(-which.pid, SIGKILL); // the agent has ended, and its command does not
+		kill(-which.pid, SIGKILL); // the agent has ended, but its command has not
 		conclude(which);
 	}
 }
@@ -303,7 +304,7 @@ void branch::lose(child &which, const std::string &why)
 	which.err.reset();
 	if (which.pid > 0 && which.status == -1) {
 		kill(-which.pid, SIGKILL);
-		kill(which.pid, SIGKILL); // if it is not yet the leader of its session
+		kill(which.pid, SIGKILL); // in case it is not the leader of its session yet
 	}
 	owner_.host_lost(which, "host " + name(which) + ": " + why);
 }
@@ -330,7 +331,7 @@ void branch::send_all(const frame &what, const child *but)
 	for (child &which : children_)
 		if (&which != but && which.now == child::state::greeted) {
 			which.started |= what.what == kind::start;
-			which.may_end |= what.what == kind::end || what.what == kind::early; // its own says so no more
+			which.may_end |= what.what == kind::end || what.what == kind::early; // it reports no other
 			which.link.send(what);
 		}
 }
@@ -364,7 +365,7 @@ void branch::stop_starting()
 {
 	for (child &which : children_)
 		if (which.now == child::state::starting)
-			lose(which, "the job ends"); // nobody hears that, since the job has failed
+			lose(which, "the job ends"); // nobody reads this, since the job has failed
 }
 
 void branch::hang_up()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_elf.cpp: will this program want a PMIx server? Starting one takes some ten milliseconds.
+// oshrun_elf.cpp: whether a program will need a PMIx server. Starting one takes some ten milliseconds.
 //
-// No, if it is an ELF program that asks for one of our libraries and for none of the MPI or PMIx kind. Anything else,
+// It does not if it is an ELF program that needs one of our libraries and none of the MPI or PMIx kind. Anything else,
 // scripts and wrappers included, may turn out to be an MPI program.
 #include "oshrun.hpp"
 
@@ -38,7 +38,7 @@ bool begins(const char *name, const char *const (&list)[Count])
 	return false;
 }
 
-// Returns the offset in the file of a virtual address.
+// Returns the file offset of a virtual address.
 size_t file_offset(const image &file, const Elf64_Ehdr &head, uint64_t address)
 {
 	const auto *segments = file.at<Elf64_Phdr>(head.e_phoff, head.e_phnum);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_env.cpp: the environment of the PEs. It is ours, without what a launcher around us told oshrun. A PE
+// oshrun_env.cpp: the environment of the PEs. It is oshrun's own, without what an outer launcher set for oshrun. A PE
 // that reads those variables would take itself for a rank of the outer job.
 #include "oshrun.hpp"
 
@@ -34,7 +34,7 @@ constexpr const char *kOuter[] = {"PGAS_BOOT=",
 				  "MPI_LOCALRANKID="};
 constexpr const char *kKeep[] = {"PMIX_MCA_"}; // the user's own settings of the PMIx library
 
-// Other hosts have an environment of their own, to which these are added; -x adds more.
+// Other hosts have an environment of their own, to which these variables are added; -x adds more.
 constexpr const char *kCarried[] = {"SHMEM_", "FI_", "GASNET_", "PGAS_", "OMPI_MCA_", "PMIX_MCA_"};
 
 template <size_t Count>
@@ -77,8 +77,7 @@ strings base_environment()
 	for (char **entry = environ; *entry; entry++)
 		if (!begins(*entry, kOuter) || begins(*entry, kKeep))
 			env.push_back(*entry);
-	// A libfabric that was built with PSM takes SIGSEGV and SIGTERM for its backtrace, which hides how a PE
-	// died.
+	// A libfabric built with PSM catches SIGSEGV and SIGTERM for its backtrace, which hides how a PE died.
 	if (!getenv("IPATH_NO_BACKTRACE"))
 		env.push_back("IPATH_NO_BACKTRACE=1");
 	return env;

@@ -2,9 +2,10 @@
 // oshrun_exchange.cpp: a barrier of PEs on several hosts, at one of them.
 //
 // The last PE of this host to arrive mails; the agent sends what its PEs have put (data) and that they have arrived
-// (fence); data of other hosts is written to this board as it comes; release moves the generation. Cells lie in the
-// half that the generation picks, so those of the next barrier never meet a PE that still reads those of the last one:
-// data of a barrier is sent after the one before it was released, and release came first on every channel.
+// (fence); it writes data of other hosts to this board as it arrives; release advances the generation. The generation
+// selects the half in which cells lie, so the cells of the next barrier never meet a PE that still reads those of the
+// last one: data of a barrier is sent after the previous barrier was released, and that release came first on every
+// channel.
 #include "oshrun_agent.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 using pgas::boot::board_slot;
 constexpr size_t kFrameFull = size_t{1} << 18;
 
-// What one PE brings to one barrier; cell and key-value bytes follow.
+// What one PE contributes to one barrier; cell and key-value bytes follow.
 struct record {
 	uint32_t rank;
 	uint32_t cell_bytes;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_guard.cpp: the guard, a child of oshrun that waits for oshrun to die without having ended its job.
 //
-// It then kills what is left of the PEs and removes the PMIx server's directory. It has a session of its own, so a
-// signal to the terminal's process group does not reach it. When a job ends in order, oshrun kills the guard. It is
-// also the process in which the PMIx server lives: libpmix starts threads, and oshrun itself must stay single-threaded
-// to fork PEs.
+// It then kills the remaining PEs and removes the PMIx server's directory. It has a session of its own, so a signal to
+// the terminal's process group does not reach it. When a job ends normally, oshrun kills the guard. The PMIx server
+// also lives in this process: libpmix starts threads, and oshrun itself must stay single-threaded to fork PEs.
 #include "oshrun.hpp"
 
 #include <algorithm>
@@ -45,7 +44,7 @@ bool kill_by_cookie(uint64_t cookie)
 	return any;
 }
 
-// oshrun was killed. We look several times, in case a process was being forked while we looked.
+// oshrun was killed. Searches several times, in case a process was being forked during a search.
 void end_job(const guard_setup &setup)
 {
 	for (uint32_t i = 0; i < setup.board.plan.local_size; i++)
@@ -63,8 +62,8 @@ void announce_env(guard_page &page, uint32_t state)
 	syscall(SYS_futex, &page.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Closes everything else that the guard inherited, above all the write end of `life`: with that open nobody would see
-// that oshrun is gone. On a kernel without the call only that one is closed.
+// Closes everything else that the guard inherited, above all the write end of `life`: if that stayed open, nobody would
+// see that oshrun is gone. On a kernel without the call only that one is closed.
 void close_all_but(std::vector<int> keep, int life_write)
 {
 	close(life_write);
@@ -80,8 +79,8 @@ void close_all_but(std::vector<int> keep, int life_write)
 }
 
 // Waits until oshrun is gone. An agent that has lost its parent ends its PEs and itself; one that cannot, because it
-// was stopped, is killed. The other end of an uplink that has hung up is known without reading, so nothing is taken
-// away.
+// was stopped, is killed. poll reports that the other end of the uplink has hung up, so the guard does not read, and
+// takes nothing away.
 void await_end(const guard_setup &setup)
 {
 	struct pollfd seen[] = {
@@ -115,7 +114,7 @@ void await_end(const guard_setup &setup)
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);
-	// these are not ours to hold open: whoever reads oshrun's output waits for its end
+	// the guard must not hold these open: readers of oshrun's output wait for its end
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
 		dup2(null, fd);
@@ -128,7 +127,7 @@ void await_end(const guard_setup &setup)
 
 } // namespace
 
-// A process that made a session of its own is in no process group of ours, but the environment that it was started
+// A process that created a session of its own is in none of our process groups, but the environment that it was started
 // with still has our cookie.
 bool carries_cookie(int pid, uint64_t cookie)
 {

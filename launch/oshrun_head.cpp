@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_head.cpp: the oshrun that the user started, in a job on several hosts. It has the standard streams, the limits
-// and the verdict; PEs are the agents' (oshrun_agent.hpp).
+// and the verdict; the agents have the PEs (oshrun_agent.hpp).
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 
@@ -15,9 +15,9 @@
 namespace oshrun {
 namespace {
 
-constexpr double kAgentDelay = 3; // agents keep the grace period; so much later we say it again, and then give up
+constexpr double kAgentDelay = 3; // agents keep the grace period; this much later, repeat the order; then give up
 
-// Our standard input, sent to one PE as far as it reads.
+// Our standard input, sent to one PE as fast as that reads it.
 class head_input {
 public:
 	void add_polls(std::vector<pollfd> &polls)
@@ -28,7 +28,7 @@ public:
 		poll_ = polls.size();
 		polls.push_back({STDIN_FILENO, POLLIN, 0});
 	}
-	// Returns true when there is something to send: nothing is the end.
+	// Returns true if there is something to send; an empty text is the end.
 	bool take(const std::vector<pollfd> &polls, std::string &bytes)
 	{
 		if (poll_ >= polls.size() || !polls[poll_].revents)
@@ -84,10 +84,10 @@ private:
 	branch below_;
 	output out_;
 	head_input in_;
-	std::map<int, size_t> owed_; // bytes of output by host that it may send again once we have written
+	std::map<int, size_t> owed_; // by host: output bytes for which to give credit once they are written
 	unique_fd signals_;
 	phase phase_ = phase::starting;
-	uint32_t generation_ = 0; // of the barrier
+	uint32_t generation_ = 0; // of the current barrier
 	int pmix_fences_ = 0;
 	double started_at_, deadline_ = 0;
 	int exit_code_ = 0;
@@ -121,7 +121,7 @@ bool head::prepare()
 	body_ = pack_job(job_);
 	host_of_ = place_ranks(opts_);
 	stops_.open(host_of_);
-	app command; // is there such a command?
+	app command; // to check that the command exists
 	add_words(command.argv, opts_.launch_agent);
 	if (command.argv.empty()) {
 		say("--launch-agent: no command");
@@ -164,7 +164,7 @@ void head::fail(int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (text[0]) // some ends are nobody's fault
+	if (text[0]) // some ends are not failures
 		say("%s", text);
 	end(SIGTERM);
 }
@@ -172,7 +172,7 @@ void head::fail(int code, const char *format, ...)
 void head::check_deadlines()
 {
 	if (out_.reader_gone())
-		fail(128 + SIGPIPE, "%s", ""); // without a message, as any program whose output goes to head(1)
+		fail(128 + SIGPIPE, "%s", ""); // no message, like any program whose output goes to head(1)
 	const double now = now_s();
 	if (opts_.timeout_s > 0 && now >= started_at_ + opts_.timeout_s)
 		fail(kExitTimeout, "job did not end within %g s (--timeout)", opts_.timeout_s);
@@ -287,7 +287,7 @@ void head::advance()
 
 // --- life ------------------------------------------------------------------------------------------------------------
 
-// Agents stay awake, and keep from taking our silence for our death.
+// Agents keep running, and are told not to take the head's silence for its death.
 void head::stop()
 {
 	below_.send_all({kind::signal, -1, SIGTSTP});
@@ -301,7 +301,7 @@ void head::on_signal(int sig)
 {
 	switch (sig) {
 	case SIGCHLD:
-		break; // step() asks
+		break; // step() reaps them
 	case SIGUSR1:
 	case SIGUSR2:
 	case SIGCONT:
@@ -311,7 +311,7 @@ void head::on_signal(int sig)
 		stop();
 		break;
 	default:
-		if (failed_) { // the user asked twice, or the job is ending: no more patience
+		if (failed_) { // the user asked twice, or the job is ending: do not wait any longer
 			end(SIGKILL);
 			break;
 		}

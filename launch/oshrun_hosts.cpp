@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kSlotsMax = 1 << 20;
 constexpr size_t kHostsMax = 1 << 20;
-constexpr int kBracketsMax = 16; // of one item of a Slurm list; each multiplies the names
+constexpr int kBracketsMax = 16; // per item of a Slurm list; each multiplies the names
 
-// A name becomes an argument of the agent command: it must not look like an option of it.
+// A name becomes an argument of the agent command: it must not look like an option.
 bool good_name(const std::string &name)
 {
 	if (name.empty() || name.size() > 253 || name[0] == '-')
@@ -40,7 +40,7 @@ bool parse_slots(const std::string &text, int &slots)
 	return true;
 }
 
-// slots 0: one more mention of a host whose number nobody gave
+// slots 0: one more mention of a host for which no number was given
 std::string add_host(const std::string &name, int slots, host_set &hosts)
 {
 	if (!good_name(name))
@@ -54,7 +54,7 @@ std::string add_host(const std::string &name, int slots, host_set &hosts)
 	return {};
 }
 
-// "b", "b:2", "[fe80::1]", "[fe80::1]:2"
+// parses "b", "b:2", "[fe80::1]", "[fe80::1]:2"
 std::string split_name(const std::string &text, std::string &name, int &slots)
 {
 	std::string number;
@@ -154,7 +154,7 @@ namespace {
 
 enum class expanded { well, unclear, too_many };
 
-// "01-03" after "n": n01 n02 n03, the width is kept. room: for how many names there is some, those of before included.
+// "01-03" after "n": n01 n02 n03, keeping the width. room: the most names that `names` may hold.
 expanded add_range(const std::string &before, const std::string &range, const std::string &after, size_t room,
 		   strings &names)
 {
@@ -174,7 +174,8 @@ expanded add_range(const std::string &before, const std::string &range, const st
 	return expanded::well;
 }
 
-// One item of a list, with several brackets. room: how many names it may become, so that nothing longer is ever made.
+// Expands one item of a list, with several brackets. room: how many names it may become, so that the list never grows
+// beyond that.
 expanded expand(const std::string &text, size_t room, strings &names)
 {
 	const size_t open = text.find('[');
@@ -198,7 +199,7 @@ expanded expand(const std::string &text, size_t room, strings &names)
 	return how;
 }
 
-// A text of the user's may be of any length: a line has room for the beginning.
+// Text from the user may have any length: an error line shows only its beginning.
 std::string quote(const std::string &text)
 {
 	constexpr size_t most = 200;
@@ -215,7 +216,7 @@ std::string expand_item(const std::string &text, strings &names)
 					   : quote(text) + " is not understood";
 }
 
-// Commas inside brackets do not end an item. Returns what is wrong, or nothing.
+// Commas inside brackets do not end an item. Returns an error, or an empty text.
 std::string expand_list(const std::string &text, strings &names)
 {
 	size_t begin = 0;
@@ -280,7 +281,7 @@ bool is_this_machine(const std::string &name)
 	const std::string me = own;
 	if (name == me)
 		return true;
-	// one with its domain and one without; an address is no name with a domain
+	// one name with its domain and one without; a numeric address is not a name with a domain
 	const bool numeric = name.find_first_not_of("0123456789.:") == std::string::npos;
 	const size_t dot = name.find('.'), my_dot = me.find('.');
 	return !numeric && (dot == std::string::npos) != (my_dot == std::string::npos) &&
@@ -305,7 +306,7 @@ bool read_host_file(const std::string &path, host_set &hosts)
 		number++;
 		wrong = add_host_line(line, hosts);
 	}
-	if (wrong.empty() && ferror(file)) // a directory
+	if (wrong.empty() && ferror(file)) // for instance, a directory
 		wrong = strerror(errno);
 	free(line);
 	fclose(file);
@@ -320,7 +321,7 @@ const char *variable(const char *name)
 	return value && *value ? value : nullptr;
 }
 
-// Hosts of the allocation that we run in. Tasks of srun are many: each of them is its own user's business.
+// Finds the hosts of the allocation around this job. If srun started several tasks, each of them is on its own.
 bool find_allocation(host_set &hosts)
 {
 	const char *tasks = variable("SLURM_STEP_NUM_TASKS");
@@ -341,7 +342,7 @@ bool find_allocation(host_set &hosts)
 	return true;
 }
 
-// In a Slurm allocation its own command enters the hosts, which may have no other way in.
+// In a Slurm allocation Slurm's own command reaches the hosts, which may be reachable in no other way.
 const char *usual_agent(const std::vector<host> &hosts)
 {
 	const char *list = variable("SLURM_JOB_NODELIST");
@@ -374,13 +375,13 @@ bool only_this_machine(const std::vector<host> &hosts)
 	return std::all_of(hosts.begin(), hosts.end(), [](const host &one) { return is_this_machine(one.name); });
 }
 
-// Names of this machine become one name, by which agents on other hosts can reach it too.
+// All names of this machine become one name, by which agents on other hosts can reach it too.
 void settle_names(std::vector<host> &hosts)
 {
 	char own[256] = "localhost";
 	gethostname(own, sizeof own - 1);
 	std::vector<host> settled;
-	size_t ours = SIZE_MAX; // in settled
+	size_t ours = SIZE_MAX; // index in settled
 	for (host &one : hosts) {
 		const bool here = is_this_machine(one.name);
 		if (here && ours != SIZE_MAX) {
@@ -416,7 +417,7 @@ bool settle_slots(options &opts, std::vector<host> &hosts)
 
 } // namespace
 
-// Hosts as --rankfile has them.
+// Finds the hosts that --rankfile names.
 static int find_ranks(options &opts)
 {
 	host_set found;
@@ -454,7 +455,7 @@ static int find_ranks(options &opts)
 int find_hosts(options &opts)
 {
 	host_set found;
-	std::vector<host> &hosts = found.list; // names change from settle_names() on
+	std::vector<host> &hosts = found.list; // settle_names() changes names
 	const bool asked = !opts.host_lists.empty() || !opts.host_files.empty();
 	if (!opts.rankfile.empty())
 		return find_ranks(opts);
@@ -487,7 +488,7 @@ int find_hosts(options &opts)
 	return -1;
 }
 
-// Slots are filled first, host by host or one on each host in turn; what does not fit goes round again.
+// Slots are filled first, host by host or one on each host in turn; the remaining PEs go round again.
 std::vector<uint32_t> place_ranks(const options &opts)
 {
 	if (!opts.rank_hosts.empty())

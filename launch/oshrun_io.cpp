@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_io.cpp: see oshrun_io.hpp. Nothing here blocks: descriptors of the PEs are non-blocking, and our own stdout
-// and stderr, whose flags belong to whoever gave them to us, are written in pieces that poll has promised to take.
+// oshrun_io.cpp: see oshrun_io.hpp. Nothing here blocks: descriptors of the PEs are non-blocking; oshrun's own stdout
+// and stderr, whose flags belong to the process that started it, are written in pieces that poll has promised to
+// accept.
 #include "oshrun_io.hpp"
 
 #include <cerrno>
@@ -15,13 +16,13 @@
 namespace oshrun {
 namespace {
 
-constexpr double kPromptDelay = 0.05;         // an unfinished line is shown after so many seconds
-constexpr double kHold = 1;                   // then others wait so many seconds for its end
-constexpr size_t kLongLine = size_t{1} << 16; // a line of so many bytes is shown before its end
-constexpr size_t kQueueMax = size_t{1} << 20; // with so many bytes queued, PEs wait for our reader
-constexpr size_t kSafeWrite = 4096;           // PIPE_BUF: what a writable pipe takes without blocking
+constexpr double kPromptDelay = 0.05;         // an unfinished line is shown after this many seconds
+constexpr double kHold = 1;                   // then other streams wait this many seconds for its end
+constexpr size_t kLongLine = size_t{1} << 16; // a line of this many bytes is shown before its end
+constexpr size_t kQueueMax = size_t{1} << 20; // with this many bytes queued, PEs wait for oshrun's reader
+constexpr size_t kSafeWrite = 4096;           // PIPE_BUF: what a writable pipe accepts without blocking
 
-// PEs get a terminal for stdout when we have one, so that they buffer by line and know that somebody is watching.
+// PEs get a terminal for stdout if oshrun has one, so that they buffer by line and know that somebody is watching.
 bool open_terminal(const terminal_size &like, unique_fd &near_end, unique_fd &far_end)
 {
 	unique_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
@@ -33,7 +34,7 @@ bool open_terminal(const terminal_size &like, unique_fd &near_end, unique_fd &fa
 	struct termios mode;
 	if (slave.get() < 0 || tcgetattr(slave.get(), &mode))
 		return false;
-	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // our own terminal does that
+	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // oshrun's own terminal does that
 	mode.c_lflag &= ~static_cast<tcflag_t>(ECHO);
 	const struct winsize size = {like.rows, like.columns, 0, 0};
 	if (size.ws_row > 0)
@@ -163,7 +164,7 @@ void output::read_now()
 
 // --- files -----------------------------------------------------------------------------------------------------------
 
-// All of them, so that none of an earlier job is taken for one of this.
+// Creates all of them, so that files of an earlier job are not taken for this job's.
 bool output::make_files(int count)
 {
 	if (dir_.empty())
@@ -184,7 +185,7 @@ bool output::make_files(int count)
 	return true;
 }
 
-// Opened for each piece: a job may have more PEs than we may have descriptors.
+// Opened for each piece: a job may have more PEs than oshrun may have descriptors.
 void output::keep(const stream &source, const char *text, size_t length)
 {
 	if (dir_.empty() || length == 0)
@@ -205,14 +206,14 @@ void output::keep(const stream &source, const char *text, size_t length)
 		    strerror(errno));
 }
 
-// Returns true when there may be more.
+// Returns true if there may be more.
 bool output::read_stream(stream &source)
 {
 	char part[16384];
 	ssize_t got = read(source.fd.get(), part, sizeof part);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (got <= 0) { // a terminal whose other end is closed gives EIO
+	if (got <= 0) { // a terminal whose other end is closed returns EIO
 		source.fd.reset();
 		return false;
 	}
@@ -225,8 +226,8 @@ bool output::read_stream(stream &source)
 	return true;
 }
 
-// Passes on whole lines, and the beginning of a line when it is overdue, too long, or the last. Nothing goes into a
-// line that another stream has begun, unless that one takes too long. Sets when to look again.
+// Passes on whole lines, and the beginning of a line if it is overdue, too long, or the last. Adds nothing to a line
+// that another stream has begun, unless that one takes too long. Sets the time of the next check.
 void output::pass_stream(stream &source, double now)
 {
 	if (source.text.empty())
@@ -248,7 +249,7 @@ void output::pass_stream(stream &source, double now)
 			emit(source, source.text.data(), source.text.size(), now);
 			source.text.clear();
 			if (over)
-				dest.open_since = now - kHold; // the end of that line will never come
+				dest.open_since = now - kHold; // the end of that line will never arrive
 		}
 		due = source.text.empty() ? 0 : source.since + kPromptDelay;
 	}
@@ -261,13 +262,13 @@ void output::pass_on(double now)
 	deadline_ = 0;
 	for (sink &dest : sinks_)
 		if (dest.open_line)
-			pass_stream(*dest.open_line, now); // this one first: it may let the others go on
+			pass_stream(*dest.open_line, now); // this one first: it may unblock the others
 	for (stream &source : streams_)
 		pass_stream(source, now);
 }
 
-// Tags go before each line. A line that another one interrupts is ended first when tagging, because its tag would be
-// lost; without tags not a byte is added.
+// Tags go before each line. With tags, a line that another one interrupts is ended first, because its tag would be
+// lost; without tags nothing is added.
 void output::emit(stream &source, const char *text, size_t length, double now)
 {
 	sink &dest = sinks_[source.is_error];
@@ -303,13 +304,13 @@ void output::write_out(sink &dest)
 			dest.broken = true;
 	}
 	if (dest.broken)
-		done = dest.queue.size(); // nobody reads: throw it away, or the PEs would wait for ever
+		done = dest.queue.size(); // nobody reads: discard it, or the PEs would wait for ever
 	dest.queue.erase(0, done);
 }
 
 void output::flush(double seconds)
 {
-	const double end = now_s() + seconds, late = end + 10; // by that clock every line is overdue
+	const double end = now_s() + seconds, late = end + 10; // at the time `late` every line is overdue
 	do {
 		read_now();
 		pass_on(late);

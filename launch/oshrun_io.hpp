@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_io.hpp: the PEs' standard streams as oshrun sees them. Output is forwarded by whole lines, so lines of
-// different PEs never mix; a line that stays unfinished for a moment (a prompt) is passed on as it is, and others wait
-// for its end, for a second at most. Input goes to one PE only.
+// different PEs never mix; a line that stays unfinished for a moment (a prompt) is passed on as it is, and other
+// streams wait for its end, for a second at most. Input goes to only one PE.
 #pragma once
 
 #include "oshrun.hpp"
@@ -12,34 +12,33 @@
 namespace oshrun {
 
 double now_s();
-void poll_until(std::vector<pollfd> &polls, double due); // due by now_s(); 0: for ever
+void poll_until(std::vector<pollfd> &polls, double due); // until now_s() is due; 0: for ever
 
-// A terminal for the PEs' standard output: none, or one of the size of ours.
+// A terminal for the PEs' standard output: none, or one of the size of oshrun's own.
 struct terminal_size {
 	bool wanted = false;
 	unsigned short rows = 0, columns = 0;
 };
 terminal_size own_terminal();
-// Makes the channel for one stream of a PE. Both ends are close-on-exec; ours does not block.
+// Creates the channel for one stream of a PE. Both ends are close-on-exec; the near end does not block.
 bool open_channel(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end);
 
-// What becomes of the PEs' output: it is written here (output), or sent to the oshrun that the user started
-// (relay_output).
+// Where the PEs' output goes: it is written here (output), or sent to the oshrun that the user started (relay_output).
 class pe_output {
 public:
 	virtual ~pe_output() = default;
-	// The far end is for the PE and closed by the caller.
+	// The far end is for the PE, and the caller closes it.
 	virtual bool open_stream(int rank, bool is_error, unique_fd &far_end) = 0;
 	virtual void add_polls(std::vector<pollfd> &polls) = 0; // appends; handle() gets the same list back
 	virtual void handle(const std::vector<pollfd> &polls) = 0;
-	virtual void read_now() = 0;                  // reads what is there, without waiting
+	virtual void read_now() = 0;                  // reads what has arrived, without waiting
 	virtual double deadline() const { return 0; } // when a line that is held back is due; 0: none
 	virtual bool reader_gone() const { return false; }
 };
 
 class output : public pe_output {
 public:
-	// dir: each stream also goes to a file of its own there, unless it is empty
+	// dir: each stream also goes to a file of its own there, unless dir is empty
 	explicit output(bool tag, std::string dir = {}) : tag_(tag), dir_(std::move(dir)) {}
 	bool make_files(int count); // false after an error line
 
@@ -49,26 +48,26 @@ public:
 	void read_now() override;
 	double deadline() const override { return deadline_; }
 	bool reader_gone() const override { return sinks_[0].broken; }
-	void flush(double seconds); // writes the rest, unfinished lines too; waits so long for our reader at most
+	void flush(double seconds); // writes the rest, unfinished lines too; waits at most this long for the reader
 
 	// Bytes of a PE on another host; none: that stream has ended.
 	void feed(int rank, bool is_error, const std::string &bytes);
-	bool full() const; // nobody should feed more before something is written
+	bool full() const; // do not feed more before something has been written
 
 private:
 	struct stream {
 		int rank;
 		bool is_error;
-		bool fed; // by feed(), and not ended; else it ends with fd
+		bool fed; // by feed(), and not ended; otherwise the stream ends with fd
 		unique_fd fd;
-		std::string text; // read, and not passed on yet
-		double since = 0; // when the first byte of its last line came
+		std::string text; // read, but not passed on yet
+		double since = 0; // when the first byte of its last line arrived
 		size_t poll_index = SIZE_MAX;
 	};
 	struct sink {
 		int fd;
 		std::string queue = {};
-		stream *open_line = nullptr; // the stream whose unfinished line is showing
+		stream *open_line = nullptr; // the stream whose unfinished line is shown
 		double open_since = 0;
 		bool broken = false;
 		size_t poll_index = SIZE_MAX;
@@ -85,22 +84,22 @@ private:
 	std::string dir_;
 	bool keep_failed_ = false;
 	double deadline_ = 0;
-	std::deque<stream> streams_; // a deque: addresses stay, and open_line points to one
-	std::vector<stream *> fed_;  // of rank and kind, those that feed() made
+	std::deque<stream> streams_; // a deque: addresses stay valid, and open_line points to one
+	std::vector<stream *> fed_;  // by rank and kind, the streams that feed() created
 	sink sinks_[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 };
 
-// One PE inherits our standard input, unless that is a terminal: a PE is in a process group of its own, which may not
-// read a terminal, so then we read and forward.
+// One PE inherits oshrun's standard input, unless that is a terminal: a PE is in a process group of its own, which may
+// not read a terminal, so then oshrun reads and forwards.
 class pe_input {
 public:
 	virtual ~pe_input() = default;
-	virtual bool open(unique_fd &far_end) = 0; // far_end stays empty when the PE may use descriptor 0 itself
+	virtual bool open(unique_fd &far_end) = 0; // far_end stays empty if the PE may use descriptor 0 itself
 	virtual void add_polls(std::vector<pollfd> &polls) = 0;
 	virtual void handle(const std::vector<pollfd> &polls) = 0;
 };
 
-bool may_read_stdin(); // in the background a read from the terminal would stop us
+bool may_read_stdin(); // in the background, reading from the terminal would stop oshrun
 
 class input : public pe_input {
 public:

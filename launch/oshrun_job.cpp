@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_job.cpp: the life of a job on one host: start its PEs, forward what they say and what we are told, and end it.
-// In a job on several hosts an agent owns one of these and is told what concerns the others (job_owner).
+// oshrun_job.cpp: the life of a job on one host: starts its PEs, forwards their output and our input and signals, and
+// ends it. In a job on several hosts an agent owns one of these and is told what concerns the others (job_owner).
 //
-// running -> ending (SIGTERM was sent, a grace period runs) -> killing (SIGKILL) -> over. The first thing that goes
-// wrong decides the exit status and is the only one that is reported. PEs are process groups; what escapes from them
-// comes back to us as a child, because oshrun is a subreaper, so "no child but the guard" is the end.
+// running -> ending (SIGTERM was sent, a grace period runs) -> killing (SIGKILL) -> over. The first failure decides the
+// exit status and is the only one reported. PEs are process groups; a process that escapes from them comes back to us
+// as a child, because oshrun is a subreaper, so "no child but the guard" is the end.
 #include "oshrun_job.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ namespace oshrun {
 namespace {
 
 using pgas::boot::board_slot;
-constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has so many seconds to tell us the exit status
+constexpr double kWrapperDelay = 0.3; // time in seconds for a wrapper whose PE died to report the exit status
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
 bool is_oshrun(pid_t pid)
@@ -50,7 +50,7 @@ job::job(options &opts, placement where, pe_output &out, pe_input &input, job_ow
 {
 }
 
-// --- small answers ---------------------------------------------------------------------------------------------------
+// --- small queries ---------------------------------------------------------------------------------------------------
 
 std::string job::name(int rank, pid_t pid) const
 {
@@ -94,7 +94,7 @@ bool job::anyone_left()
 	return live_ > 0 || !strangers().empty();
 }
 
-// Children that are neither guard nor agents. Where agent commands need no other machine, agents of other hosts are
+// Children that are neither guard nor agents. If agent commands need no other machine, agents of other hosts are
 // adopted too when their parent has died: they look after themselves.
 std::vector<pid_t> job::strangers() const
 {
@@ -146,7 +146,7 @@ bool job::start()
 	struct rlimit file_limit = {};
 	bool pmix = false;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); // a limit on file size becomes an error of ftruncate
+	signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit becomes an error of ftruncate
 	signal(SIGTTOU, SIG_IGN);
 	int rank = 0;
 	for (const app &program : opts_.apps)
@@ -185,7 +185,7 @@ void job::start_pes(bool pmix, const struct rlimit &file_limit)
 		const cpu_set_t *mine = cpus.empty() || !CPU_COUNT(&cpus[i]) ? nullptr : &cpus[i];
 		pe &what = pes_[i];
 		if (!start_pe(opts_, files_, env, mine, file_limit, pmix, out_, in_, what)) {
-			fail(kExitCannotStart, "%s", ""); // there was a line
+			fail(kExitCannotStart, "%s", ""); // an error line was printed
 			end(SIGKILL);
 			break;
 		}
@@ -235,7 +235,7 @@ void job::fail(int code, const char *format, ...)
 	va_end(args);
 	if (owner_)
 		owner_->failed(code, text);
-	else if (text[0]) // some ends are nobody's fault
+	else if (text[0]) // some ends are not failures
 		say("%s", text);
 	end(SIGTERM);
 }
@@ -271,7 +271,7 @@ void job::add_polls(std::vector<pollfd> &polls, double &due)
 
 void job::handle(const std::vector<pollfd> &polls)
 {
-	if (polls[signals_poll_].revents) // before the mail: who was killed is the reason for what its peers write
+	if (polls[signals_poll_].revents) // before the mail: a killed PE is the reason for what its peers write
 		read_signals();
 	if (polls[mail_poll_].revents)
 		read_mail();
@@ -289,7 +289,7 @@ void job::on_signal(int sig)
 		break;
 	case SIGUSR1:
 	case SIGUSR2:
-		for (pe &what : pes_) // to the program, not to a shell around it, which would die of it
+		for (pe &what : pes_) // to the program, not to a shell around it, which it would kill
 			if (what.joined_watch)
 				syscall(SYS_pidfd_send_signal, what.joined_watch.get(), sig, nullptr, 0);
 			else if (what.joined == 0 && what.child > 0)
@@ -298,7 +298,7 @@ void job::on_signal(int sig)
 	case SIGTSTP:
 		signal_all(SIGTSTP);
 		if (owner_)
-			break; // it must stay awake for the other hosts
+			break; // it must keep running for the other hosts
 		kill(getpid(), SIGSTOP);
 		signal_all(SIGCONT);
 		break;
@@ -312,7 +312,7 @@ void job::on_signal(int sig)
 
 void job::end_by_signal(int sig)
 {
-	if (failed_) { // the user asked twice, or the job is ending: no more patience
+	if (failed_) { // the user asked twice, or the job is ending: do not wait any longer
 		end(SIGKILL);
 		return;
 	}
@@ -335,7 +335,7 @@ void job::read_signals()
 }
 
 // The guard is gone: somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its
-// server does not come back.
+// server is not restarted.
 void job::replace_guard()
 {
 	guard_page &page = *files_.page.get();
@@ -390,7 +390,7 @@ void job::reap()
 	}
 }
 
-// One line whenever something has changed, and not more than a few in a second.
+// Prints one line when something has changed, at most a few per second.
 void job::show_progress(double now)
 {
 	if (!opts_.progress || now < look_at_)
@@ -424,7 +424,7 @@ void job::check_deadlines()
 			     name(what.rank, what.joined).c_str());
 	}
 	if (out_.reader_gone())
-		fail(128 + SIGPIPE, "%s", ""); // without a message, as any program whose output goes to head(1)
+		fail(128 + SIGPIPE, "%s", ""); // no message, like any program whose output goes to head(1)
 	if (deadline_ == 0 || now < deadline_)
 		return;
 	if (phase_ == phase::running) {
@@ -445,7 +445,7 @@ bool job::over()
 			signal_all(SIGKILL); // newly adopted ones
 	}
 	if (live_ == 0 && phase_ == phase::running)
-		end(SIGTERM); // all PEs are done; what they left behind goes too
+		end(SIGTERM); // all PEs have ended; the processes they left behind end, too
 	return false;
 }
 
@@ -456,7 +456,7 @@ void job::clean_up()
 		waitpid(guard_, nullptr, 0);
 	}
 	scratch_.remove();
-	sigset_t none; // an agent may live on
+	sigset_t none; // an agent may continue after the job
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_job.hpp: the PEs of a job that run on this host: what oshrun_start.cpp makes and oshrun_job.cpp watches.
+// oshrun_job.hpp: the PEs of a job that run on this host, which oshrun_start.cpp creates and oshrun_job.cpp watches.
 #pragma once
 
 #include "oshrun_io.hpp"
@@ -13,11 +13,11 @@ struct pe {
 	int rank = 0;
 	const app *program = nullptr;
 	pid_t child = 0;         // our child, leader of the PE's process group; 0: not started, or reaped
-	pid_t joined = 0;        // process that joined the job, when that is not our child
+	pid_t joined = 0;        // process that joined the job, if that is not our child
 	unique_fd joined_watch;  // pidfd of that process
-	bool has_joined = false; // it has ended, and had joined before
-	bool is_stopped = false; // as it was when we looked last
-	double lost_at = 0;      // when it was seen to be gone while our child, a wrapper, runs on
+	bool has_joined = false; // it has ended, but had joined before
+	bool is_stopped = false; // at the last check
+	double lost_at = 0;      // when it was found gone while our child, a wrapper, runs on
 };
 
 // Owns the guard_page of a job.
@@ -35,14 +35,14 @@ private:
 	size_t bytes_ = 0;
 };
 
-// Everything that PEs inherit. Numbers are high, so that a script's `exec 3>file` does not hit them.
+// Everything that PEs inherit. The numbers are high, so that a script's `exec 3>file` does not overwrite them.
 struct job_files {
 	unique_fd board, life_read, life_write, mail_read, mail_write;
 	pgas::boot::board_view view;
 	shared_page page; // this one only until they exec
 };
 
-// Which PEs are here: the host of each rank, and which host this is. One host: all of them.
+// Which PEs run here: the host of each rank, and which host this is. One host: all of them.
 struct placement {
 	std::vector<uint32_t> host_of;
 	uint32_t host = 0;
@@ -56,18 +56,18 @@ placement on_this_machine(int count);
 
 bool make_files(const placement &where, job_files &files); // false after an error line
 unique_fd dup_high(int fd);                                // under a number that scripts do not use, if there is one
-// For so many PEs and so many other files; false after an error line.
+// Makes room for `count` PEs and `others` other files; false after an error line.
 bool raise_file_limit(int count, int others, struct rlimit &before);
 bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
 	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &input, pe &what);
 
-unique_fd signal_source(); // the signals that oshrun takes, from now on by this descriptor
+unique_fd signal_source(); // from now on, the signals that oshrun handles arrive by this descriptor
 
-// Between fork and exec: what the child shall not inherit, and texts as exec wants them.
+// Between fork and exec: resets what the child shall not inherit; gives texts the form that exec needs.
 void restore_signals();
 std::vector<char *> pointers(strings &list);
 
-// Reaps a child whose end has begun: others may have seen that, by what it had open, before it can be waited for.
+// Reaps a child whose end has begun: others may have noticed that, because it closed files, before wait can report it.
 bool reap_ending(pid_t child, double until, int &status);
 
 // Children of this process other than `except`: PEs, and descendants of PEs whose parents have died (we are their
@@ -79,11 +79,11 @@ class job_owner {
 public:
 	virtual ~job_owner() = default;
 	virtual void failed(int code, const char *text) = 0;         // the first failure here; this part ends by itself
-	virtual void pe_ended(int rank) = 0;                         // well
-	virtual void pe_never_joined(int rank, const char *who) = 0; // nobody here has joined either
+	virtual void pe_ended(int rank) = 0;                         // without a failure
+	virtual void pe_never_joined(int rank, const char *who) = 0; // and no PE of this host has joined
 	virtual void arrived(uint32_t generation) = 0;               // all PEs of this host are in the barrier
-	virtual void reaped(pid_t pid, int status) = 0;              // a child that is no PE
-	virtual std::vector<pid_t> helpers() const = 0;              // children that are no PEs
+	virtual void reaped(pid_t pid, int status) = 0;              // a child that is not a PE
+	virtual std::vector<pid_t> helpers() const = 0;              // children that are not PEs
 	virtual int uplink() const = 0;                              // descriptor whose end ends the job
 	virtual void serve_pmix(unique_fd link) = 0;                 // to the PMIx server of this host
 };
@@ -94,13 +94,13 @@ public:
 	bool start(); // false after an error line
 	void add_polls(std::vector<pollfd> &polls, double &due);
 	void handle(const std::vector<pollfd> &polls);
-	bool over(); // also ends what PEs left behind
+	bool over(); // also ends the processes that PEs left behind
 	void clean_up();
 
 	void end(int sig); // SIGKILL: at once, others: with a grace period
 	void on_signal(int sig);
 	void set_deadline(double when) { deadline_ = when; }
-	// PEs that were stopped, or held by a debugger, or go on, since the last look (oshrun_stops.cpp).
+	// PEs that were stopped, or held by a debugger, or continued, since the last check (oshrun_stops.cpp).
 	std::vector<std::pair<int, bool>> look_at_stops();
 	bool someone_joined() const;
 	void fail_if_joined(const char *who); // that PE will never join
@@ -133,7 +133,7 @@ private:
 	std::vector<pid_t> strangers() const;
 	pe *find(int rank);
 	std::string name(int rank, pid_t pid) const;
-	std::string at_host() const; // begins a line, in a job on several hosts
+	std::string at_host() const; // beginning of a line, in a job on several hosts
 	uint32_t slot_state(uint32_t rank) const;
 
 	options &opts_;
@@ -144,7 +144,7 @@ private:
 	job_files files_;
 	scratch_dir scratch_;
 	std::vector<pe> pes_;                     // ascending ranks
-	std::vector<std::pair<pe *, int>> ended_; // reaped with that status, not yet judged; no PE: judged
+	std::vector<std::pair<pe *, int>> ended_; // reaped with that status, not yet judged; null: judged
 	pid_t guard_ = -1;
 	unique_fd signals_;
 	phase phase_ = phase::running;
@@ -153,10 +153,10 @@ private:
 	int exit_code_ = 0;
 	bool failed_ = false;
 	const double began_ = now_s();
-	double look_at_ = 0;   // --progress: not before
-	std::string progress_; // what was said last
+	double look_at_ = 0;   // for --progress: do not check before
+	std::string progress_; // the last text printed
 	size_t signals_poll_ = 0, mail_poll_ = 0;
-	size_t watch_poll_ = 0; // first pidfd; those of pes_ that have one follow in order
+	size_t watch_poll_ = 0; // first pidfd; those of the other pes_ that have one follow in order
 };
 
 } // namespace oshrun

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_jobtext.cpp: the body of the frame by which an agent learns its job. Whoever adds an option that agents need
-// adds it to both functions and raises kProtocol.
+// oshrun_jobtext.cpp: the body of the frame that tells an agent its job. To add an option that agents need, add it to
+// both functions and increment kProtocol.
 #include "oshrun_agent.hpp"
 
 namespace oshrun {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_judge.cpp: what PEs tell oshrun by mail, and how they ended. The life of the job around that is in
-// oshrun_job.cpp.
+// oshrun_judge.cpp: what PEs tell oshrun by mail, and how they ended. The rest of the job's life is in oshrun_job.cpp.
 #include "oshrun_job.hpp"
 
 #include <atomic>
@@ -18,16 +17,16 @@ namespace oshrun {
 namespace {
 
 using pgas::boot::board_slot;
-constexpr int kMailMost = 4096; // records in one go
-constexpr int kEndingMs = 50;   // a process whose memory is gone is gone itself within that
-constexpr double kEndDelay = 1; // PEs whose end has begun have so many seconds to come to it
+constexpr int kMailMost = 4096; // records at a time
+constexpr int kEndingMs = 50;   // a process whose memory is gone disappears within that
+constexpr double kEndDelay = 1; // time in seconds for PEs whose end has begun
 
 } // namespace
 
 // --- mail ------------------------------------------------------------------------------------------------------------
 
-// A PE that is not our child says its number. We watch and signal that process, so it must be one of this job: the
-// number may be another process's, because the PE has a PID namespace of its own, or because it is not true.
+// A PE that is not our child mails its pid. We watch and signal that process, so it must be one of this job: the number
+// may belong to another process, because the PE has a PID namespace of its own, or because it is false.
 void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 {
 	char own[sizeof mail.text];
@@ -40,7 +39,7 @@ void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 	struct pollfd ended = {watch.get(), POLLIN, 0};
 	bool gone = !watch || poll(&ended, 1, 0) == 1;
 	if (!gone && !carries_cookie(mail.status, files_.view.plan.cookie)) {
-		gone = poll(&ended, 1, kEndingMs) == 1; // who is just ending has no environment any more
+		gone = poll(&ended, 1, kEndingMs) == 1; // an ending process has no environment any more
 		if (!gone)
 			return;
 	}
@@ -48,11 +47,11 @@ void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 	what.joined_watch = std::move(watch);
 	if (gone) {
 		what.joined_watch.reset();
-		what.lost_at = now_s(); // that matters if the slot says that it did not finalize
+		what.lost_at = now_s(); // used if the slot says that it did not finalize
 	}
 }
 
-// A peer says that it gives up. Children that were killed come first: the peer may speak of nothing else.
+// A peer reports that it gives up. Children that were killed are judged first: their end may be the peer's only reason.
 void job::judge_killed(const pe &but)
 {
 	const double until = now_s() + kEndDelay;
@@ -69,7 +68,7 @@ void job::judge_killed(const pe &but)
 
 void job::on_abort(const pe &what, const pgas::boot::mail_record &mail)
 {
-	if (!failed_) // the first abort alone may be the first thing that went wrong
+	if (!failed_) // only the first abort may be the first failure
 		judge_killed(what);
 	bool from_pmix = mail.kind == pgas::boot::kMailPmixAbort;
 	int code = mail.status & 0xff;
@@ -87,7 +86,8 @@ void job::read_mail()
 {
 	pgas::boot::mail_record mail;
 	ssize_t got;
-	// A bound, because PEs may write as fast as we read. A record that is not whole is none: packets keep it apart.
+	// Bounded, because PEs may write as fast as we read. An incomplete record is ignored: packets keep records
+	// apart.
 	for (int i = 0; i < kMailMost && (got = read(files_.mail_read.get(), &mail, sizeof mail)) > 0; i++) {
 		pe *what = got == static_cast<ssize_t>(sizeof mail) ? find(mail.rank) : nullptr;
 		if (!what)
@@ -108,7 +108,7 @@ void job::read_mail()
 
 // --- ends ------------------------------------------------------------------------------------------------------------
 
-// How one PE ended. Its last words have been forwarded, its mail has been read.
+// Judges how one PE ended. Its last output has been forwarded, its mail has been read.
 void job::judge(pe &what, int status)
 {
 	const uint32_t rank = static_cast<uint32_t>(what.rank);
@@ -140,7 +140,7 @@ void job::judge(pe &what, int status)
 		owner_->pe_ended(what.rank);
 }
 
-// The PE stores state = live and then loads early_exits; we do the reverse. One of us sees the other.
+// The PE stores state = live and then loads early_exits; we do the reverse. At least one side sees the other's store.
 void job::fail_if_joined(const char *who)
 {
 	std::atomic_ref<uint32_t>(files_.view.head().early_exits).fetch_add(1, std::memory_order_seq_cst);
@@ -149,7 +149,7 @@ void job::fail_if_joined(const char *who)
 }
 
 // A process that joined below a wrapper ended. If it had finalized, that is fine; if not, the wrapper may be about to
-// say so itself.
+// report it itself.
 void job::check_watches(const std::vector<pollfd> &polls)
 {
 	size_t pos = watch_poll_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; those that cannot
-// matter are accepted.
+// oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; options that make no
+// difference here are accepted.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -197,7 +197,7 @@ bool take_map(cursor &input, options &opts)
 	return true;
 }
 
-// Which hosts, and how to get there. Returns false when the option is none of these.
+// Which hosts, and how to reach them. Returns false if the option is not one of these.
 bool parse_host_option(const std::string &option, cursor &input, options &opts, bool &good)
 {
 	if (among(option, kHosts))
@@ -223,14 +223,14 @@ bool parse_host_option(const std::string &option, cursor &input, options &opts, 
 	return true;
 }
 
-// PEs may have another working directory.
+// Needed because PEs may have another working directory.
 std::string absolute(const char *path)
 {
 	char here[PATH_MAX];
 	return path[0] != '/' && getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
 }
 
-// What OpenSHMEM's library does by itself, when it is told. Returns false when the option is none of these.
+// What OpenSHMEM's library does by itself, if told to. Returns false if the option is not one of these.
 bool parse_tool_option(const std::string &option, cursor &input, options &opts, bool &good)
 {
 	if (is(option, "-stats")) {
@@ -262,7 +262,7 @@ bool parse_tool_option(const std::string &option, cursor &input, options &opts, 
 	return true;
 }
 
-// What a program is started by.
+// What a program is started with.
 struct wrapper {
 	strings words; // of --debugger and the like
 	bool gdb = false, xterm = false, debugger = false;
@@ -309,7 +309,7 @@ bool take_pe(cursor &input, int &pe, bool may_be_none)
 	return true;
 }
 
-// Looking at PEs: debuggers and standard streams. Returns false when the option is none of these.
+// Debugging PEs: debuggers and standard streams. Returns false if the option is not one of these.
 bool parse_debug_option(const std::string &option, cursor &input, options &opts, wrapper &around, bool &good)
 {
 	if (is(option, "-gdb"))
@@ -339,7 +339,7 @@ bool parse_debug_option(const std::string &option, cursor &input, options &opts,
 	return true;
 }
 
-// Takes the option at in.at. Returns -1 to go on, otherwise the exit code.
+// Takes the option at input.index. Returns -1 to continue, otherwise the exit code.
 int parse_one(cursor &input, options &opts, app &program, wrapper &around)
 {
 	std::string option = input.argv[input.index] + (strncmp(input.argv[input.index], "--", 2) == 0 ? 1 : 0);
@@ -425,7 +425,7 @@ void add_words(strings &words, const std::string &text)
 	}
 }
 
-// Looks for the program as execvp would, but before anything is started, and in the directory the PEs will have.
+// Finds the program as execvp would, but before anything is started, and in the directory that the PEs will have.
 int resolve(app &program)
 {
 	const std::string &name = program.argv[0];
@@ -468,7 +468,7 @@ namespace {
 constexpr double kHostTimeout = 30;
 constexpr const char *kPeerTimeout = "FI_PGAS_PEER_TIMEOUT=";
 
-// What the user says of a variable: of the environment and of all -x, by `use`.
+// Calls `use` for each value that the user gives a variable: in the environment and with every -x.
 template <class Use>
 void each_value(const options &opts, const std::string &assignment, Use &&use)
 {
@@ -480,8 +480,8 @@ void each_value(const options &opts, const std::string &assignment, Use &&use)
 				use(entry.c_str() + assignment.size());
 }
 
-// Whoever lets PEs wait long for their peers is as patient with hosts. A debugger stops PEs: their peers on other hosts
-// must not take that for their end. It does not stop agents.
+// A user who lets PEs wait long for their peers gets the same patience with hosts. A debugger stops PEs, which their
+// peers on other hosts must not take for their end. It does not stop agents.
 void settle_patience(options &opts, bool debugged)
 {
 	bool said = false;
@@ -538,7 +538,7 @@ int parse_options(int argc, char **argv, options &opts)
 	settle_patience(opts, debugged || opts.attach_pe >= 0);
 	if (opts.attach_pe >= 0)
 		opts.tool_env.push_back("PGAS_BOOT_ATTACH=" + std::to_string(opts.attach_pe));
-	for (app &program : opts.apps) // -x of the user comes later, and wins
+	for (app &program : opts.apps) // -x of the user is added later, and wins
 		program.set_env.insert(program.set_env.begin(), opts.tool_env.begin(), opts.tool_env.end());
 	if (int rc = find_hosts(opts); rc >= 0)
 		return rc;
@@ -547,7 +547,7 @@ int parse_options(int argc, char **argv, options &opts)
 			say("%s %d: there are %d PEs", name, pe, opts.count);
 			return kExitUsage;
 		}
-	if (opts.hosts.empty()) // on other hosts the agents look for it
+	if (opts.hosts.empty()) // on other hosts the agents search for it
 		for (app &program : opts.apps)
 			if (int rc = resolve(program))
 				return rc;

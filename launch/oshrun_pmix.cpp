@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_pmix.cpp: a PMIx server for the PEs of this machine, for programs that want PMIx by name: MPI beside or
-// instead of SHMEM. PEs that use our own library never talk to it. Runs in the guard; libpmix is opened at run time.
+// oshrun_pmix.cpp: a PMIx server for the PEs of this machine, for programs that need PMIx by name: MPI in addition to
+// or instead of SHMEM. PEs that use our own library never talk to it. Runs in the guard; libpmix is opened at run time.
 //
 // On one host a fence is complete when all local clients have arrived, and what they put is already here. On several
-// the servers exchange it over the agents (oshrun_pmix_link.hpp).
+// hosts the servers exchange it through the agents (oshrun_pmix_link.hpp).
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -36,7 +36,7 @@ struct server_state {
 	guard_setup setup;
 	char nspace[64];
 	pmix_link others;              // on other hosts
-	std::atomic<uint32_t> pending; // registrations under way in the library's thread
+	std::atomic<uint32_t> pending; // registrations in progress in the library's thread
 };
 server_state g_server;
 
@@ -49,7 +49,7 @@ bool find(void *library, const char *name, Function &function)
 
 bool open_library()
 {
-	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins look for its symbols
+	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins need its symbols
 	return library && find(library, "PMIx_server_init", g_server.init) &&
 	       find(library, "PMIx_server_register_nspace", g_server.register_nspace) &&
 	       find(library, "PMIx_server_register_client", g_server.register_client) &&
@@ -59,7 +59,7 @@ bool open_library()
 	       find(library, "PMIx_server_dmodex_request", g_server.dmodex_request);
 }
 
-// --- what the library asks of its host -------------------------------------------------------------------------------
+// --- callbacks of the library ----------------------------------------------------------------------------------------
 
 void mark(const pmix_proc_t *proc, uint32_t state)
 {
@@ -91,7 +91,7 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char t
 	mail.kind = pgas::boot::kMailPmixAbort;
 	mail.rank = static_cast<int32_t>(proc->rank);
 	mail.status = status;
-	if (text && strcmp(text, "N/A") != 0) // Open MPI's way to say nothing
+	if (text && strcmp(text, "N/A") != 0) // Open MPI's text for an empty message
 		snprintf(mail.text, sizeof mail.text, "%s", text);
 	ssize_t ignored = write(g_server.setup.mail_write_fd, &mail, sizeof mail);
 	(void)ignored;
@@ -100,7 +100,7 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char t
 	return PMIX_SUCCESS;
 }
 
-// Gives a client's request what it waits for. The library frees the copy when it has used it.
+// Completes a client's request. The library frees the copy after use.
 void complete(pmix_modex_cbfunc_t done, void *token, bool known, const std::string &data)
 {
 	char *block = static_cast<char *>(malloc(data.size() + 1));
@@ -111,7 +111,7 @@ void complete(pmix_modex_cbfunc_t done, void *token, bool known, const std::stri
 		[](void *it) { free(it); }, block);
 }
 
-// Fences between hosts are those of all processes.
+// Fences between hosts always include all processes.
 bool everybody(const pmix_proc_t procs[], size_t count)
 {
 	return (count == 1 && procs[0].rank == PMIX_RANK_WILDCARD) || count == g_server.setup.board.plan.size;
@@ -137,7 +137,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], size_t count, const pmix_info_
 	return PMIX_SUCCESS;
 }
 
-// A client of ours wants what one of another host has put, and no fence has brought it.
+// A local client needs what a client on another host has put, and no fence has delivered it.
 pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t[], size_t, pmix_modex_cbfunc_t done,
 			      void *token)
 {
@@ -149,7 +149,7 @@ pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t[], size
 	return PMIX_SUCCESS;
 }
 
-// ... and the other side of it.
+// ... and the other side of that.
 void on_question(const frame &question)
 {
 	pmix_proc_t proc;
@@ -209,7 +209,7 @@ void finished(pmix_status_t, void *)
 	g_server.pending.fetch_sub(1, std::memory_order_release);
 }
 
-// The work is done by a thread of the library; it takes well under a millisecond.
+// A thread of the library does the work; it takes well under a millisecond.
 void await_pending()
 {
 	const struct timespec nap = {0, 50'000};
@@ -217,7 +217,7 @@ void await_pending()
 		nanosleep(&nap, nullptr);
 }
 
-// Ranks of each host, "0,1;2,3", and of each rank its number on its host.
+// Ranks of each host, "0,1;2,3", and for each rank its number on its host.
 std::string ranks_by_host(const placement &where, std::vector<uint16_t> &local_rank)
 {
 	strings lists(where.names.size());
@@ -307,7 +307,7 @@ bool register_pes(const placement &where, const std::string &tmpdir)
 	if (g_server.register_nspace(g_server.nspace, static_cast<int>(local), job.data(), job.size(), finished,
 				     nullptr) != PMIX_SUCCESS)
 		return false;
-	await_pending(); // after that `job` is ours again
+	await_pending(); // afterwards the library no longer uses `job`
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
 	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
@@ -320,7 +320,7 @@ bool register_pes(const placement &where, const std::string &tmpdir)
 	return g_server.pending == 0;
 }
 
-// The variables of the first PE here without its rank, which each PE writes itself.
+// The variables of the first local PE without its rank, which each PE sets itself.
 bool publish_environment(const placement &where, guard_page &page)
 {
 	pmix_proc_t proc;

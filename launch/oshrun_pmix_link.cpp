@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_pmix_link.cpp: see oshrun_pmix_link.hpp. It knows nothing of libpmix.
+// oshrun_pmix_link.cpp: see oshrun_pmix_link.hpp. It does not depend on libpmix.
 #include "oshrun_pmix_link.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool pmix_link::open(int fd, int host)
 	return true;
 }
 
-// The agent always reads, so this does not wait for long; if it is gone, so are we soon.
+// The agent always reads, so this does not wait for long; if the agent is gone, this process soon ends, too.
 void pmix_link::write(const frame &what)
 {
 	const std::string text = bytes_of(what);
@@ -76,7 +76,7 @@ void pmix_link::end_fence(int number)
 	done(true, all);
 }
 
-// A question is told from others of its host by a number.
+// A number distinguishes a question from others of its host.
 void pmix_link::ask(int rank, int host, reply done)
 {
 	std::lock_guard hold(lock_);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_pmix_link.hpp: how the PMIx server in a guard reaches those of other hosts: over the agent of its host.
+// oshrun_pmix_link.hpp: how the PMIx server in a guard reaches those of other hosts: through the agent of its host.
 //
 // Roles: threads of libpmix call fence, ask and answer; the guard's own thread calls handle, and runs the replies. The
 // servers' fences are joined as barriers of the board are (oshrun_exchange.cpp): what the clients of each host put goes
-// to all hosts in pieces, in any order; the release comes when all have said that they arrived. One fence of all
-// clients is under way at a time; others wait here for their turn.
+// to all hosts in pieces, in any order; the release arrives when all hosts have reported that they arrived. One fence
+// of all clients is in progress at a time; others wait here for their turn.
 #pragma once
 
 #include "oshrun_protocol.hpp"
@@ -24,7 +24,7 @@ public:
 	void fence(std::string data, reply done); // done gets what all clients of the job have put
 	void ask(int rank, int host, reply done);
 	void answer(const frame &question, bool known, const char *data, size_t bytes);
-	// Reads what has come and calls back, questions included; false at the end.
+	// Reads what has arrived and calls back, also for questions; false at the end.
 	bool handle(const std::function<void(const frame &question)> &asked);
 
 private:
@@ -43,7 +43,7 @@ private:
 	int host_ = -1;
 	int fences_ = 0; // completed
 	bool under_way_ = false;
-	std::deque<waiting> fence_queue_;    // the first one is under way
+	std::deque<waiting> fence_queue_;    // the first one is in progress
 	std::map<int, std::string> arrived_; // by host: what its clients have put for this fence
 	std::map<uint32_t, reply> asked_;
 	uint32_t questions_ = 0;

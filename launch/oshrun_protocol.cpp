@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_protocol.cpp: see oshrun_protocol.hpp. Nothing here blocks but flush() and wait_end().
+// oshrun_protocol.cpp: see oshrun_protocol.hpp. Nothing here blocks except flush() and wait_end().
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -28,7 +28,7 @@ struct frame_head {
 static_assert(sizeof(frame_head) == 16);
 
 constexpr size_t kLineMax = 4096;            // of a line for the user
-constexpr size_t kReadMax = size_t{1} << 16; // in one go, so that everybody has a turn
+constexpr size_t kReadMax = size_t{1} << 16; // at a time, so that every channel gets a turn
 
 // The longest body of each kind.
 size_t body_max(kind what)
@@ -36,7 +36,7 @@ size_t body_max(kind what)
 	switch (what) {
 	case kind::job:
 		return size_t{64} << 20;
-	case kind::data: // frames end with the record that makes them longer than 256 KiB
+	case kind::data: // a frame ends with the record that takes it past 256 KiB
 		return (size_t{1} << 19) + pgas::boot::kKvBytes + pgas::boot::kCellBytes;
 	case kind::pmix_data:
 	case kind::pmix_answer:
@@ -146,7 +146,7 @@ void channel::write_some()
 			continue;
 		else if (sent < 0 && errno == EAGAIN)
 			break;
-		else { // the reader is gone; what it still said can be read
+		else { // the reader is gone; what it sent before can still be read
 			done = queue_.size();
 			out_.reset();
 		}
@@ -169,7 +169,7 @@ void channel::handle(const std::vector<pollfd> &polls)
 	if (!is_open())
 		return;
 	const double now = now_s();
-	// pings wake us in time: when we come late ourselves, as on a crowded machine, the other side may be as late
+	// pings wake us in time: if we are late ourselves, as on a crowded machine, the other side may be equally late
 	if (ping_s_ > 0 && looked_ > 0 && now > looked_ + 2 * ping_s_)
 		heard_ = std::min(now, heard_ + now - looked_ - ping_s_);
 	looked_ = now;
@@ -286,7 +286,7 @@ std::string unpacker::str()
 strings unpacker::list()
 {
 	strings values;
-	for (uint32_t left = u32(); good && left > 0; left--) // a text has four bytes at least: it ends
+	for (uint32_t left = u32(); good && left > 0; left--) // a text has at least four bytes: it ends
 		values.push_back(str());
 	return values;
 }

@@ -2,10 +2,10 @@
 // oshrun_protocol.hpp: frames between the oshrun processes of a job, over the standard streams of the command that
 // started an agent.
 //
-// An agent first writes one line, "oshrun-agent <protocol> <version> <architecture>"; whatever a login shell printed
-// before it is skipped. All else, both ways, is frames: 16 bytes of head, the body, and a newline, because some agent
-// commands pass lines only. Nothing of a frame is used before kind, length and newline have been checked. The end of
-// the stream means that the other side is gone.
+// An agent first writes one line, "oshrun-agent <protocol> <version> <architecture>"; output of a login shell before it
+// is skipped. Everything else, in both directions, is frames: 16 bytes of head, the body, and a newline, because some
+// agent commands pass only lines. Nothing of a frame is used before kind, length and newline have been checked. The end
+// of the stream means that the other side is gone.
 //
 //   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
 //   both: ping, data and stopped (to all other hosts), credit (bytes of out and err, or of in, that were written),
@@ -19,13 +19,13 @@ namespace oshrun {
 constexpr int kProtocol = 4;
 constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
 constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
-constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream under way
+constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream in flight
 
 enum class kind : uint32_t {
 	ping = 1,
-	job,     // host: who you are; arg: end of the hosts that are yours; body: oshrun_jobtext.cpp
+	job,     // host: the receiver's number; arg: end of its range of hosts; body: oshrun_jobtext.cpp
 	ready,   // this agent and all below it can start their PEs
-	start,   // all are ready: do
+	start,   // all are ready: start the PEs
 	out,     // arg: rank
 	err,     // the same
 	input,   // an empty body is the end, as with out and err
@@ -34,19 +34,19 @@ enum class kind : uint32_t {
 	end,     // arg: signal that ends them; SIGKILL: at once
 	data,    // arg: generation; body: cells and key-value bytes (oshrun_exchange.cpp)
 	fence,   // arg: generation; all PEs of this agent and below it are in the barrier
-	release, // arg: generation; all PEs are
-	gone,    // arg: rank of a PE that ended well: no barrier can complete any more
+	release, // arg: generation; all PEs of the job are
+	gone,    // arg: rank of a PE that ended without failure: no barrier can complete any more
 	early,   // body: name of a PE that ended without joining
 	fail,    // arg: exit status; body: the line for the user, or nothing
 	say,     // body: a line for the user
 	over,    // nothing is left here and below; the last frame: the parent closes its direction, then the agent ends
-	// PMIx servers among themselves, and with their agents (oshrun_pmix_link.cpp); as data, fence and release
+	// Between PMIx servers, and with their agents (oshrun_pmix_link.cpp); like data, fence and release
 	pmix_data,    // host: whose; arg: number of the fence; body: a piece of what its clients put
 	pmix_fence,   // arg: number of the fence
 	pmix_release, // the same
-	pmix_ask,     // host: of the rank; arg: rank; body: who asks
-	pmix_answer,  // host: that asked; arg: 1 if it is known; body: who asked, and what it is
-	stopped,      // arg: rank; host: 1: that PE is stopped or held by a debugger, 0: no more
+	pmix_ask,     // host: of the rank; arg: rank; body: the asker
+	pmix_answer,  // host: of the asker; arg: 1 if it is known; body: the asker, and the value
+	stopped,      // arg: rank; host: 1: that PE is stopped or held by a debugger, 0: no longer
 	last = stopped
 };
 
@@ -66,17 +66,17 @@ public:
 	int in_fd() const { return in_.get(); }
 	void close();
 
-	void send(const frame &what); // queues; a channel that is broken or closed takes and forgets it
+	void send(const frame &what); // queues; a channel that is broken or closed discards it
 	void add_polls(std::vector<pollfd> &polls, double &due);
-	void handle(const std::vector<pollfd> &polls); // reads and writes what can be
+	void handle(const std::vector<pollfd> &polls); // reads and writes as much as possible
 	bool next(frame &out);                         // takes a frame that has arrived
 	bool take_line(std::string &line);             // before the first frame
-	bool flush(double seconds);                    // writes the queue; false: it did not go away
+	bool flush(double seconds);                    // writes the queue; false: it could not be emptied
 	void say_no_more();                            // closes our direction, after what is queued
-	void wait_end(double seconds);                 // until the other side says no more; drops what it said
+	void wait_end(double seconds);                 // until the other side closes its direction; discards input
 
 	bool ended() const { return ended_; }                 // the other side is gone, and all frames are taken
-	const std::string &broken() const { return broken_; } // what was wrong with the last frame; empty: nothing
+	const std::string &broken() const { return broken_; } // the error in the last frame; empty: none
 	double heard() const { return heard_; }
 	void hear_now() { heard_ = now_s(); }
 	void set_ping(double every_s) { ping_s_ = every_s; }
@@ -90,7 +90,7 @@ private:
 	unique_fd in_, out_;
 	std::string arrived_, queue_;
 	bool last_said_ = false;
-	size_t at_ = 0; // in arrived_: what has been taken
+	size_t at_ = 0; // in arrived_: how much has been taken
 	bool eof_ = false, ended_ = false;
 	std::string broken_;
 	double heard_ = 0, spoke_ = 0, looked_ = 0, ping_s_ = 2;
@@ -116,7 +116,7 @@ public:
 	std::string text;
 };
 
-// `good` says whether all of it was there; what is read beyond the end is empty.
+// `good` is false if something was missing; reads past the end return empty values.
 class unpacker {
 public:
 	explicit unpacker(const std::string &text) : text_(text) {}
@@ -134,7 +134,7 @@ private:
 };
 
 std::string hello_line();
-// Returns nothing, or what is wrong with the agent that said this.
+// Returns an error about the agent that sent this line, or an empty text.
 std::string check_hello(const std::string &line);
 constexpr const char *kHelloBegin = "oshrun-agent ";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_rankfile.cpp: --rankfile, which says for each PE its host and, if wanted, its CPUs, as mpirun's does:
+// oshrun_rankfile.cpp: --rankfile, which gives each PE's host and, optionally, its CPUs, in mpirun's format:
 //
 //	rank 0=alpha slot=0
 //	rank 1=beta slot=2-3,6		# a comment
 //	rank 2=beta
 //
-// CPUs have the numbers of the kernel. A PE without slot= is not bound.
+// CPUs have the kernel's numbers. A PE without slot= is not bound.
 #include "oshrun_hosts.hpp"
 #include "oshrun_job.hpp"
 
@@ -25,7 +25,7 @@ struct line_of_file {
 	std::string host, cpus;
 };
 
-// "rank 1=beta slot=2-3"; false: it is none.
+// parses "rank 1=beta slot=2-3"; false: not such a line
 bool parse_line(const std::string &text, line_of_file &out)
 {
 	char host[256], cpus[256] = "", rest[2];
@@ -35,7 +35,7 @@ bool parse_line(const std::string &text, line_of_file &out)
 	out.host = host;
 	out.cpus = cpus;
 	cpu_set_t set;
-	// "rank 1=beta 2" has a word behind the host that is no slot
+	// "rank 1=beta 2" has a word after the host that is not a slot
 	const size_t end = text.find(out.host, text.find('=') + 1) + out.host.size();
 	const bool more = text.find_first_not_of(" \t\r", end) != std::string::npos;
 	return found == 3 ? parse_cpus(out.cpus, set) : !more;
@@ -59,7 +59,7 @@ bool take_line(options &opts, const line_of_file &line, strings &names)
 
 } // namespace
 
-// "0-2,5": numbers of CPUs. False: it is no such list.
+// Parses CPU numbers, "0-2,5". False: not such a list.
 bool parse_cpus(const std::string &text, cpu_set_t &set)
 {
 	CPU_ZERO(&set);
@@ -119,7 +119,7 @@ bool read_rankfile(options &opts, host_set &hosts, strings &names)
 	return good;
 }
 
-// The CPUs of --rankfile; an empty set: not bound. False after a line: a PE's are not here.
+// The CPUs of --rankfile; an empty set: not bound. False, after an error line, if a PE's CPUs are not available here.
 bool job::plan_ranks(std::vector<cpu_set_t> &cpus)
 {
 	cpu_set_t allowed;

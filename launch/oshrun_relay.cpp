@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_relay.cpp: the PEs' standard streams on a host whose agent sends them to the head. Bytes go as they come;
-// lines and tags are the head's business. A window bounds what is under way, so a reader that is slow, or a program
-// that reads none of its input, holds up nothing else.
+// oshrun_relay.cpp: the PEs' standard streams on a host whose agent sends them to the head. Bytes are sent as they
+// arrive; the head takes care of lines and tags. A window bounds what is in flight, so a slow reader, or a program that
+// reads none of its input, holds up nothing else.
 #include "oshrun_agent.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void relay_output::handle(const std::vector<pollfd> &polls)
 			read_stream(source);
 }
 
-// Returns true when there may be more.
+// Returns true if there may be more.
 bool relay_output::read_stream(stream &source)
 {
 	char part[kStreamBytes];
@@ -47,7 +47,7 @@ bool relay_output::read_stream(stream &source)
 	ssize_t got = read(source.fd.get(), part, room);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	const size_t bytes = got > 0 ? static_cast<size_t>(got) : 0; // a terminal whose other end is closed gives EIO
+	const size_t bytes = got > 0 ? static_cast<size_t>(got) : 0; // a terminal whose other end is closed returns EIO
 	to_.send({source.is_error ? kind::err : kind::out, -1, source.rank, std::string(part, bytes)});
 	window_ -= bytes;
 	if (bytes == 0)
@@ -100,7 +100,7 @@ void relay_input::add_polls(std::vector<pollfd> &polls)
 	polls.push_back({to_pe_.get(), static_cast<short>(queue_.empty() ? 0 : POLLOUT), 0});
 }
 
-// Once PE 0 has closed its input nothing is taken any more, so the head reads no more either.
+// Once PE 0 has closed its input nothing more is accepted, so the head stops reading, too.
 void relay_input::push()
 {
 	if (to_pe_.get() < 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_say.cpp: one line to the user, with one write. Every file of the launcher calls this one, and it calls none.
+// oshrun_say.cpp: one line to the user, with one write. Every file of the launcher calls this one, and it calls none of
+// them.
 #include "oshrun.hpp"
 
 #include <cstdarg>
@@ -8,7 +9,7 @@
 namespace oshrun {
 namespace {
 
-void (*g_sink)(const char *line); // none: stderr
+void (*g_sink)(const char *line); // null: stderr
 
 } // namespace
 

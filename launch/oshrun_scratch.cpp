@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_scratch.cpp: see oshrun_scratch.hpp. Nothing here goes by a path once the directory exists.
+// oshrun_scratch.cpp: see oshrun_scratch.hpp. Nothing here uses a path once the directory exists.
 #include "oshrun_scratch.hpp"
 
 #include <cerrno>
@@ -21,17 +21,17 @@ namespace {
 using pgas::unique_fd;
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr int kDepthMost = 64; // a descriptor each; what is nested deeper stays
+constexpr int kDepthMost = 64; // one descriptor each; anything nested deeper stays
 
-// A directory below another one. Mount points are not entered, those of the same file system neither where the kernel
-// can tell (Linux 5.6).
+// Opens a directory below another one. Mount points are not entered, not even those of the same file system if the
+// kernel can detect them (Linux 5.6).
 unique_fd open_below(int parent, const char *name, dev_t device)
 {
 	struct open_how how = {};
 	how.flags = kDirectory;
 	how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
 	unique_fd found(static_cast<int>(syscall(SYS_openat2, parent, name, &how, sizeof how)));
-	if (!found && (errno == ENOSYS || errno == EPERM)) // EPERM: what some seccomp filters say
+	if (!found && (errno == ENOSYS || errno == EPERM)) // EPERM: returned by some seccomp filters
 		found = unique_fd(openat(parent, name, kDirectory));
 	struct stat info;
 	if (found && (fstat(found.get(), &info) != 0 || info.st_dev != device))
@@ -39,7 +39,7 @@ unique_fd open_below(int parent, const char *name, dev_t device)
 	return found;
 }
 
-// A process that still writes there may add as fast as we remove: so one pass, and what is left is left.
+// A process that still writes there may add files as fast as we remove them: so there is one pass, and the rest stays.
 void empty(int fd, dev_t device, int depth)
 {
 	const int own = fcntl(fd, F_DUPFD_CLOEXEC, 3); // closedir() closes it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_start.cpp: makes the board and the pipes of a job and starts one PE: fork, and everything between fork and
+// oshrun_start.cpp: creates the board and the pipes of a job and starts one PE: fork, and everything between fork and
 // exec.
 #include "oshrun_job.hpp"
 
@@ -24,7 +24,7 @@ namespace oshrun {
 namespace {
 
 constexpr int kHighFd = 200;
-constexpr rlim_t kOwnFiles = 20; // of oshrun itself, those that are open for a moment too; a few are spare
+constexpr rlim_t kOwnFiles = 20; // of oshrun itself, including those open only briefly; a few are spare
 
 int to_high(int fd)
 {
@@ -52,7 +52,7 @@ uint64_t inode(int fd)
 	return info.st_ino;
 }
 
-// What one PE gets to start with; used only in the child.
+// What a new PE starts with; used only in the child.
 struct launch {
 	const options &opts;
 	const job_files &files;
@@ -65,7 +65,7 @@ struct launch {
 	pid_t launcher;
 };
 
-// The guard needs some milliseconds for the PMIx server; we were forked in the meantime.
+// The guard needs some milliseconds for the PMIx server; this process was forked in the meantime.
 void add_pmix(const launch &how, strings &env)
 {
 	guard_page &page = *how.files.page.get();
@@ -78,7 +78,7 @@ void add_pmix(const launch &how, strings &env)
 	for (const char *pos = page.env_text; pos < page.env_text + page.env_bytes; pos += strlen(pos) + 1)
 		set_env(env, pos);
 	set_env(env, "PMIX_RANK=" + std::to_string(how.rank));
-	// Open MPI 4 believes in PMIx servers of launchers that it knows; this part of it doubts ours.
+	// Open MPI 4 accepts PMIx servers only of launchers that it knows; this component of it rejects ours.
 	const std::string schizo = "OMPI_MCA_schizo=";
 	for (const std::string &entry : env)
 		if (entry.compare(0, schizo.size(), schizo) == 0)
@@ -122,7 +122,7 @@ strings pe_environment(const launch &how)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != how.launcher)
-		_exit(1); // the launcher died before that line
+		_exit(1); // the launcher died before the prctl call
 	restore_signals();
 	strings env = pe_environment(how);
 	setrlimit(RLIMIT_NOFILE, &how.file_limit);
@@ -130,15 +130,15 @@ strings pe_environment(const launch &how)
 		dup2(input, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	// They stay open through exec, and through the exec of wrappers. The library closes them to what the PE itself
-	// runs.
+	// They stay open through exec, and through the exec of wrappers. The library closes them in programs that the
+	// PE itself runs.
 	for (int fd : {how.files.board.get(), how.files.life_read.get(), how.files.mail_write.get()})
 		fcntl(fd, F_SETFD, 0);
 	if (how.cpus)
 		sched_setaffinity(0, sizeof *how.cpus, how.cpus);
 	if (!how.program.wdir.empty() && chdir(how.program.wdir.c_str()) != 0)
 		give_up(how, errno, how.program.wdir.c_str());
-	if (!how.opts.aslr) // where the system refuses that, addresses differ; nothing of ours needs them equal
+	if (!how.opts.aslr) // if the system refuses, addresses differ; nothing here needs them equal
 		personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
 	strings argv = how.program.argv;
 	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());
@@ -217,7 +217,7 @@ bool make_files(const placement &where, job_files &files)
 	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC | MFD_ALLOW_SEALING); fd >= 0)
 		files.board = unique_fd(to_high(fd));
 	void *base = MAP_FAILED;
-	// sealed: a PE that makes it shorter would end everybody that reads it, by SIGBUS
+	// sealed: a PE that truncates it would end every process that reads it, by SIGBUS
 	if (files.board.get() >= 0 && ftruncate(files.board.get(), static_cast<off_t>(bytes)) == 0 &&
 	    fcntl(files.board.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, files.board.get(), 0);
@@ -229,14 +229,14 @@ bool make_files(const placement &where, job_files &files)
 		say("cannot make the page of the guard: %s", strerror(errno));
 		return false;
 	}
-	// O_DIRECT: what is written at once is one packet
+	// O_DIRECT: each write is one packet
 	if (!make_pipe(files.life_read, files.life_write, 0) ||
 	    !make_pipe(files.mail_read, files.mail_write, O_DIRECT)) {
 		say("cannot make a pipe: %s", strerror(errno));
 		return false;
 	}
 	fcntl(files.mail_read.get(), F_SETFL, O_NONBLOCK);
-	fcntl(files.mail_read.get(), F_SETPIPE_SZ, 1 << 20); // a packet takes a page; less makes writers wait
+	fcntl(files.mail_read.get(), F_SETPIPE_SZ, 1 << 20); // a packet takes a page; a smaller pipe makes writers wait
 	files.view.base = static_cast<char *>(base);
 	plan.magic = pgas::boot::kBoardMagic;
 	plan.cookie = fresh_cookie();
@@ -252,7 +252,7 @@ bool make_files(const placement &where, job_files &files)
 	files.view.plan = plan;
 	memcpy(base, &plan, sizeof plan);
 	for (uint32_t rank = 0; rank < size; rank++)
-		if (where.host_of[rank] != 0) // pages of zeros stay holes
+		if (where.host_of[rank] != 0) // untouched pages of zeros stay holes
 			files.view.slot(rank).host = where.host_of[rank];
 	return true;
 }
@@ -263,8 +263,8 @@ unique_fd dup_high(int fd)
 	return high ? std::move(high) : unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-// oshrun needs two descriptors per PE, and one more for a PE below a wrapper, without which it goes on. Beyond that it
-// would like numbers that scripts do not use. The PEs get the limit back that we were started with.
+// oshrun needs two descriptors per PE, and one more for a PE below a wrapper, without which it can do. In addition it
+// tries to get numbers that scripts do not use. The PEs get back the limit with which oshrun was started.
 bool raise_file_limit(int count, int others, struct rlimit &before)
 {
 	getrlimit(RLIMIT_NOFILE, &before);
@@ -310,14 +310,14 @@ bool start_pe(const options &opts, const job_files &files, const strings &env, c
 		    static_cast<long long>(limit.rlim_cur));
 		return false;
 	}
-	setpgid(child, child); // both sides do it, whoever comes first
+	setpgid(child, child); // both sides do it, whichever is first
 	what.child = child;
 	return true;
 }
 
 namespace {
 
-// Of any process: its parent, and the kernel's flags. False: there is none.
+// Reads the parent and the kernel's flags of any process. False: there is no such process.
 bool read_stat(pid_t pid, int &parent, unsigned &flags)
 {
 	char path[64];
@@ -344,7 +344,8 @@ bool reap_ending(pid_t child, double until, int &status)
 	return reaped > 0;
 }
 
-// The kernel has the list in one file, unless it was built without that; then every process is asked for its parent.
+// The kernel has the list in one file, unless it was built without that; then all processes are searched for their
+// parent.
 std::vector<pid_t> children_but(const std::vector<pid_t> &except)
 {
 	auto known = [&except](pid_t pid) { return std::find(except.begin(), except.end(), pid) != except.end(); };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_stops.cpp: PEs that are stopped, or held by a debugger. Peers on other hosts hear nothing of such a process,
-// and their networks may not tell it from one that is lost; its agent can look.
+// oshrun_stops.cpp: PEs that are stopped, or held by a debugger. Peers on other hosts receive nothing from such a
+// process, and their networks may not distinguish it from a lost one; its agent can check.
 //
-// An agent looks at the PEs of its host now and then and says what has changed (kind::stopped), which goes to all other
-// hosts as data does. Every oshrun of the job keeps what it was told in memory of its own; what it writes to the board
-// is for the PEs of its host (pgas_boot_is_stopped) and never read back.
+// An agent checks the PEs of its host from time to time and reports what has changed (kind::stopped), which goes to all
+// other hosts as data does. Every oshrun of the job keeps the reports in its own memory; what it writes to the board is
+// for the PEs of its host (pgas_boot_is_stopped) and is never read back.
 #include "oshrun_agent.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace oshrun {
 namespace {
 
-// State T or t in /proc/PID/stat. The name before it is the process's own choice and may have any characters, but
+// True for state T or t in /proc/PID/stat. The process chooses the name before it, which may have any characters, but
 // numbers follow, so the last parenthesis is the end of the name.
 bool process_stopped(pid_t pid)
 {
@@ -32,7 +32,7 @@ bool process_stopped(pid_t pid)
 
 } // namespace
 
-// A PE below a wrapper is the process that joined, as long as we watch it: then its number is nobody else's.
+// A PE below a wrapper is the process that joined, as long as we watch it: no other process has its pid then.
 std::vector<std::pair<int, bool>> job::look_at_stops()
 {
 	std::vector<std::pair<int, bool>> news;

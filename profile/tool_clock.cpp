@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Clocks: the PEs of a host have one; those of other hosts began to count at another time, and run a little faster or
+// Clocks: the PEs of a host share one; clocks of other hosts started at another time, and run a little faster or
 // slower. So the collector plays ping-pong with one PE of each host, when the job begins and when it ends. The other
-// clock was read between ping and pong, by half of the fastest round at the most from the middle.
+// clock was read between ping and pong, off the middle by at most half of the fastest round.
 #include "tool_trace.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct reading {
 struct host_clock {
 	reading looks[kClockLooks];
 };
-std::vector<host_clock> g_clocks; // of each host; the collector's only
+std::vector<host_clock> g_clocks; // of each host; only the collector has them
 
 reading play(int pe, uint64_t first)
 {
@@ -62,7 +62,7 @@ void clock_compare(unsigned look)
 			seen.resize(where.host + 1);
 		if (!where.with_tool || seen[where.host])
 			continue;
-		seen[where.host] = true; // the first of its host that has the tool
+		seen[where.host] = true; // the first PE of its host that has the tool
 		if (pe == g.my_pe && pe != g.collector)
 			answer(first);
 		if (g.my_pe != g.collector)

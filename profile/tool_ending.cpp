@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A job that ends early: a PE crashed, or called exit with a status, abort or shmem_global_exit, and the launcher ends
-// the others by SIGTERM. The figures of all PEs of a host lie in memory that each of them has mapped, also when its
-// owner is gone. So the first PE of a host that hears of the end reports for all of them.
+// the others by SIGTERM. The figures of all PEs of a host lie in memory that each of them has mapped, even when the
+// owner is gone. So the first PE of a host that learns of the end reports for all of them.
 //
-// Whoever hears of it may be a signal handler, in the middle of anything. So a thread waits for its word and does the
-// work. A handler of a fault waits meanwhile, not longer than it may: the fault may have happened under a lock that the
-// thread needs. One of a signal that somebody sent returns at once, and the thread sends it again when it is done. Then
-// the signal is handled as it was before us.
+// It may learn of it in a signal handler, in the middle of anything. So a thread waits to be told and does the work. A
+// handler of a fault waits meanwhile, but only for a limited time: the fault may have happened under a lock that the
+// thread needs. A handler of a signal that was sent returns at once, and the thread sends the signal again when it is
+// done. Then the signal is handled as it was before the tool was loaded.
 #include "tool_trace.hpp"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kSignalCount = sizeof kSignals / sizeof *kSignals;
-constexpr int kPatienceMs = 1500; // launchers kill after two seconds and more
+constexpr int kPatienceMs = 1500; // launchers kill after two seconds or more
 
 struct watcher {
 	pthread_t thread{};
@@ -35,13 +35,13 @@ struct watcher {
 	pid_t pid = 0;
 	sem_t heard;
 	std::atomic<bool> told{false}, done{false}, closing{false};
-	std::atomic<int> sent{0}; // which of the signals is to be sent again, + 1
+	std::atomic<int> sent{0}; // which of the signals to send again, + 1
 	char why[128] = "";
 	struct sigaction old[kSignalCount] {};
-	const figures **near = nullptr; // of each PE of my host, as mapped here
-	uint64_t *claim = nullptr;      // one of them reports
+	const figures **near = nullptr; // of each PE of my host, where it is mapped
+	uint64_t *claim = nullptr;      // one PE claims the report
 	int first = 0;                  // of my host
-	bool sees_all = true;           // of my host
+	bool sees_all = true;           // all PEs of my host
 };
 watcher g_watcher;
 
@@ -59,7 +59,7 @@ void *report_when_told(void *)
 	watcher &w = g_watcher;
 	while (sem_wait(&w.heard) != 0 && errno == EINTR) {}
 	uint64_t nobody = 0;
-	// who cannot read the others leaves it to the first of them, unless it is the one that fails
+	// a PE that cannot read the others leaves it to the first one, unless it fails itself
 	const bool mine_to_say = w.sees_all || !w.sent.load() || g.my_pe == w.first;
 	if (!w.closing.load() && w.claim && mine_to_say &&
 	    __atomic_compare_exchange_n(w.claim, &nobody, uint64_t{1}, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -83,11 +83,11 @@ void tell()
 		sem_post(&g_watcher.heard);
 }
 
-// Called by signal handlers too: what is used here may be used there.
+// Signal handlers call this too: use only what is allowed there.
 void tell_and_wait()
 {
 	watcher &w = g_watcher;
-	if (w.pid != getpid() || !w.runs) // a child of fork() is no PE
+	if (w.pid != getpid() || !w.runs) // a child of fork() is not a PE
 		return;
 	tell();
 	const timespec nap = {0, 1'000'000};
@@ -102,7 +102,7 @@ void on_signal(int sig, siginfo_t *info, void *)
 	size_t pos = 0;
 	while (pos + 1 < kSignalCount && kSignals[pos] != sig)
 		pos++;
-	if (!w.told.load()) { // no printf here
+	if (!w.told.load()) { // printf is not allowed here
 		char *dst = stpcpy(w.why, "PE ");
 		char digits[12];
 		int n = 0;
@@ -124,12 +124,12 @@ void on_signal(int sig, siginfo_t *info, void *)
 		sigaction(sig, &w.old[pos], nullptr);
 		if (info->si_code <= 0 && sig != SIGABRT)
 			raise(sig);
-		// a fault happens again, abort() goes on by itself
+		// a fault happens again, abort() continues by itself
 	}
 	errno = saved;
 }
 
-// Registered after the library's own handler, so it runs before that.
+// Registered after the library's own handler, so it runs first.
 void on_exit_status(int status, void *)
 {
 	if (status == 0 || !g.mine || g_watcher.pid != getpid())
@@ -157,7 +157,7 @@ void remove_handlers()
 	for (size_t i = 0; i < kSignalCount; i++) {
 		struct sigaction here;
 		sigaction(kSignals[i], nullptr, &here);
-		if (here.sa_sigaction == on_signal) // else the program has put its own there
+		if (here.sa_sigaction == on_signal) // otherwise the program has installed its own
 			sigaction(kSignals[i], &g_watcher.old[i], nullptr);
 	}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is counted. One thread writes the figures of a PE, so they are plain sums; where several do, by atomic
-// additions.
+// What is counted. If one thread writes the figures of a PE, by plain sums; if several do, by atomic additions.
 #include "tool_figures.hpp"
 
 #include <algorithm>
@@ -35,7 +34,7 @@ uint32_t size_class(size_t bytes)
 	return k < kSizes ? k : kSizes - 1;
 }
 
-// Whose figures to add to; null when all places that it may have are others'.
+// The entry of the figures to add to; null if all the places it may have are taken.
 pair *pair_for(int pe)
 {
 	constexpr uint32_t tries = 16;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The hang report: where every PE of a host is, and since when, when one of them has been in one call for too long, or
-// when somebody sends SIGUSR1. PEs in equal places are said together.
+// The hang report: where every PE of a host is, and since when; printed if one of them has been in one call for too
+// long, or on SIGUSR1. PEs in equal places are reported together.
 //
-// Each PE has a thread here. That of the first PE of a host looks at the figures of all of them now and then. It asks
-// each for a backtrace by a number in that PE's room; the PE's own thread interrupts the main thread, whose handler
-// notes the return addresses, finds their names, and writes both into its room. A PE that does not answer in time is
-// reported with what its figures say.
+// Each PE has a thread for this. The thread of the first PE of a host checks the figures of all of them from time to
+// time. It requests a backtrace from each by a number in that PE's room; the PE's own thread interrupts the main
+// thread, whose handler notes the return addresses, finds their names, and writes both into its room. A PE that does
+// not reply in time is reported with what its figures say.
 //
-// Where PEs of one machine do not map each other's memory each sees itself alone, and says it for itself. The one that
-// the others wait for may be in no call, and nobody could ask it: so there a PE that has been outside of calls for too
-// long reports, too.
+// If PEs of one machine do not map each other's memory, each sees only itself, and reports for itself. The PE that the
+// others wait for may be in no call, and nobody could ask it: so in that case a PE that has been outside of calls for
+// too long reports, too.
 #include "tool_figures.hpp"
 #include "tool_report.hpp"
 #include "tool_symbols.hpp"
@@ -34,7 +34,7 @@ namespace pgas_tools {
 namespace {
 
 constexpr uint64_t kLookNs = 50'000'000;
-constexpr int kPatienceLooks = 30; // until a PE has answered
+constexpr int kPatienceLooks = 30; // to wait for a PE's reply
 constexpr int kFrames = 32;
 
 struct guard_thread {
@@ -42,9 +42,9 @@ struct guard_thread {
 	bool runs = false;
 	uint64_t after_ns = 0;
 	pid_t pid = 0;
-	std::vector<figures *> near; // of each PE of my host, or null
+	std::vector<figures *> near; // figures of each PE of my host, or null
 	int first = 0;               // the PE that reports
-	bool blind = false;          // there are others on this machine that it does not see
+	bool blind = false;          // there are PEs on this machine that it does not see
 	std::atomic<bool> closing{false}, asked{false};
 	void *frames[kFrames];
 	std::atomic<int> frame_count{-1};
@@ -83,7 +83,7 @@ bool is_of_ours(const char *path)
 	return false;
 }
 
-// One line per frame of the program itself; the library's own are nobody's business.
+// One line per frame of the program itself; frames inside the library are left out.
 void name_frames(char *text, size_t room, int count)
 {
 	size_t used = 0;
@@ -99,7 +99,7 @@ void name_frames(char *text, size_t room, int count)
 		const auto symbol = reinterpret_cast<uintptr_t>(info.dli_saddr);
 		uint64_t within = addr - symbol;
 		std::string function = info.dli_sname ? info.dli_sname : "";
-		if (function.empty()) // a return address may be that of the next function
+		if (function.empty()) // a return address may belong to the next function
 			function = function_at(info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe", base,
 					       addr - 1, within);
 		int n;
@@ -131,7 +131,7 @@ void answer()
 	pgas_store_release(&mine.look_answered, number); // pairs with load_acquire in has_answered()
 }
 
-// --- everybody's -----------------------------------------------------------------------------------------------------
+// --- all PEs ---------------------------------------------------------------------------------------------------------
 
 void nap_one_look()
 {
@@ -150,7 +150,7 @@ void ask_all(uint64_t number)
 		if (there)
 			pgas_store_release(&there->head.look_asked, number); // pairs with load_acquire in answer()
 	for (int i = 0; i < kPatienceLooks; i++) {
-		answer(); // I am one of them
+		answer(); // this PE is one of them
 		bool all = true;
 		for (const figures *there : g_hang.near)
 			all = all && (!there || has_answered(there, number));
@@ -254,7 +254,7 @@ void print_report(const char *why)
 	fflush(stderr);
 }
 
-// Who has been in one call for longest?
+// The PE that has been in one call for longest.
 int longest(uint64_t &since)
 {
 	int who = kNoPe;
@@ -271,8 +271,7 @@ int longest(uint64_t &since)
 	return who;
 }
 
-// Since when this PE has been outside of calls, as far as one can tell from looking now and then; 0: it is in one, or
-// has come to its end.
+// Since when this PE has been outside of calls, as far as periodic checks can tell; 0 if it is in a call, or has ended.
 uint64_t outside_since()
 {
 	static uint64_t last_call = 0, since = 0;
@@ -307,7 +306,7 @@ void *guard_main(void *)
 		const uint64_t ns = now_ns() - since;
 		if (ns < limit)
 			continue;
-		limit = 2 * ns; // again when it has taken twice as long
+		limit = 2 * ns; // report again when it has taken twice as long
 		char why[128];
 		if (pe != kNoPe)
 			snprintf(why, sizeof why, "PE %d has been in one call for %s", pe, time_text(ns));
@@ -319,7 +318,7 @@ void *guard_main(void *)
 	return nullptr;
 }
 
-// Machines have names where there are several.
+// Machines have names if there are several.
 void find_near()
 {
 	guard_thread &w = g_hang;
@@ -363,7 +362,7 @@ void hang_prepare()
 	w.after_ns = static_cast<uint64_t>(seconds * 1e9);
 	find_near();
 	void *frames[2];
-	backtrace(frames, 2); // it loads a library at its first call, which no handler may
+	backtrace(frames, 2); // the first call loads a library, which a handler must not do
 	w.main = pthread_self();
 	w.closing = w.asked = false;
 	handle(look_signal(), on_look, &w.old_look);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Maps a file of code and finds its sections.
+// Maps an object file and finds its sections.
 #include "tool_image.hpp"
 
 #include <fcntl.h>

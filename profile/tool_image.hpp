@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A file of code as it lies on disk: its sections, with bounds.
+// An object file as it is on disk: its sections, with bounds.
 #pragma once
 
 #include <elf.h>
@@ -24,13 +24,13 @@ public:
 			       ? reinterpret_cast<const T *>(base_ + offset)
 			       : nullptr;
 	}
-	const Elf64_Ehdr *head() const; // null: it is no such file
+	const Elf64_Ehdr *head() const; // null: not such a file
 	const Elf64_Shdr *sections() const;
 
 	struct bytes {
 		const uint8_t *begin = nullptr, *end = nullptr;
 	};
-	bytes section(const char *name) const; // empty when there is none, or it is compressed
+	bytes section(const char *name) const; // empty if there is none, or it is compressed
 
 private:
 	const char *base_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// stats.json: PEs as they are read, each with its row of the heat map, so that none of them need be kept; then the sums
-// of all. shmem-stats(7) describes the fields.
+// stats.json: PEs as they are read, each with its row of the heat map, so that none of them need be kept; then the
+// totals. shmem-stats(7) describes the fields.
 #include "tool_report.hpp"
 
 #include <cinttypes>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Reads the figures of one PE after another and adds them up; then they are printed and written. Nothing here grows
-// with the number of PEs but the list in stats.json.
+// with the number of PEs except the list in stats.json.
 #include "tool_report.hpp"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 namespace pgas_tools {
 namespace {
 
-// All PEs wait in the library's last meeting, so their memory is there.
+// All PEs wait in the library's last barrier, so their memory is still there.
 bool read_remote(int pe, size_t offset, void *dst, size_t bytes)
 {
 	read_room(pe, offset, dst, bytes);
@@ -116,8 +116,8 @@ const char *folder()
 	return g.wish.stats;
 }
 
-// Returns the path of a file in the folder, which is made; empty, after a line, when it cannot be. Hosts that report by
-// themselves have files of their own.
+// Creates the folder, and returns the path of a file in it; empty, after an error line, if that fails. Hosts that
+// report for themselves have files of their own.
 std::string file_in_folder(const report &r, const char *suffix)
 {
 	const std::string dir = folder();
@@ -180,7 +180,7 @@ bool has_tool(int pe)
 
 void report_all()
 {
-	pgas_store_relaxed(&g.mine->head.claimed, uint64_t{1}); // should it end early now, it has been reported
+	pgas_store_relaxed(&g.mine->head.claimed, uint64_t{1}); // a later early end is not reported again
 	make_report({read_remote}, nullptr, has_tool);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// stats.svg: time per family, sizes, and heat maps of bytes and messages from PE to PE, near and far apart. One file
-// without scripts and without fonts of its own; it reads on a light and on a dark page.
+// stats.svg: time per family, sizes, and heat maps of bytes and messages from PE to PE, near and far separately. One
+// file without scripts or embedded fonts; it is readable on a light and on a dark page.
 #include "tool_report.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ int picture::height() const
 	       (has_far() ? 2 : 1) * (kMap + 4 * kLine) + kMargin;
 }
 
-// One bar per row of the table, as long as its time.
+// One bar per row of the table, with a length proportional to its time.
 int picture::bars()
 {
 	int y = kMargin + kLine;
@@ -106,7 +106,7 @@ int picture::bars()
 	return y;
 }
 
-// Calls by size, all families that move something together; logarithmic.
+// Calls by size, for all families that move data together; logarithmic.
 int picture::sizes(int top)
 {
 	uint64_t all[kSizes] = {}, most = 1;

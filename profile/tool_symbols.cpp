@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Names of functions and variables that the loader does not know: those of a program that was not linked with
-// -rdynamic, and static ones. They are in the file's table of symbols, unless it was stripped.
+// -rdynamic, and static ones. They are in the file's symbol table, unless it was stripped.
 #include "tool_symbols.hpp"
 
 #include "tool_image.hpp"
@@ -11,7 +11,7 @@
 namespace pgas_tools {
 namespace {
 
-// The symbol of that type that has this address, by what the file says; address: as in the file.
+// The symbol of that type that contains the address, according to the file; address: as in the file.
 std::string search(const image &file, unsigned type, uint64_t address, uint64_t &within)
 {
 	const Elf64_Ehdr *head = file.head();
@@ -35,7 +35,7 @@ std::string search(const image &file, unsigned type, uint64_t address, uint64_t 
 	return {};
 }
 
-// Addresses of the file begin at 0 where it may be loaded anywhere.
+// Addresses in the file begin at 0 if it may be loaded anywhere.
 bool is_fixed(const image &file)
 {
 	const Elf64_Ehdr *head = file.head();

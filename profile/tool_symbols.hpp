@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Names of functions and variables, from the file that they are in.
+// Names of functions and variables, from the file that contains them.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace pgas_tools {
 
-// The function at an address of this process, in the object of that path which is loaded at base, and how far within it
-// the address is. Empty: the file does not say.
+// The function at an address of this process, in the object file `path`, which is loaded at base, and the offset of the
+// address within it. Empty if the file does not have it.
 std::string function_at(const char *path, uintptr_t base, uintptr_t address, uint64_t &within);
 
-// The same of a variable; address: as the file counts.
+// The same for a variable; address: as in the file.
 std::string variable_at(const char *path, uint64_t address, uint64_t &within);
 
 } // namespace pgas_tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table that every job with statistics ends with.
+// The table that is printed at the end of every job with statistics.
 #include "tool_report.hpp"
 
 #include <cinttypes>
@@ -38,7 +38,7 @@ double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// "1:12 64:3000 1K:44": from which size on, and how many calls
+// "1:12 64:3000 1K:44": the size at which each class begins, and the number of calls
 std::string sizes_text(const row &r)
 {
 	static const char *const units[] = {"", "K", "M", "G", "T"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The timeline: a bounded list of calls in each PE's room, and one file of all PEs in the Chrome trace format, which
-// Perfetto opens. The collector reads the lists twice, in pieces: first the signals, then all that it writes; of the
-// signals it keeps a bounded number.
+// The timeline: a bounded list of calls in each PE's room, and one file for all PEs in the Chrome trace format, which
+// Perfetto opens. The collector reads the lists twice, in pieces: first the signals, then everything that it writes; it
+// keeps a bounded number of signals.
 #include "tool_trace.hpp"
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 namespace pgas_tools {
 namespace {
 
-constexpr size_t kPiece = 1024;           // events that are read at a time
-constexpr size_t kMostSignals = 1u << 20; // that are kept to draw arrows
+constexpr size_t kPiece = 1024;           // events read at a time
+constexpr size_t kMostSignals = 1u << 20; // kept to draw arrows
 
 struct sent_signal {
 	int target;
-	uint64_t place, at_ns; // by the collector's clock
-	uint64_t value;        // then, in collect_signals(), what the word had after it
+	uint64_t place, at_ns; // at_ns: by the collector's clock
+	uint64_t value;        // the signal's; after collect_signals(), the word's value after it
 	int source;
 	uint8_t thread, how;
-	uint32_t next; // in the first one to a place: how many of them have been looked at
+	uint32_t next; // in the first signal to a place: how many of them have been examined
 };
 
 class timeline {
@@ -114,8 +114,9 @@ void timeline::write_call(int pe, const event &e, uint64_t pos)
 	calls++;
 }
 
-// From the signal by which the word became what the wait wants: the first such one that was sent before the wait ended
-// and has not ended another wait. Words that begin with another value than 0, or that others store to, may mislead it.
+// Draws an arrow from the signal that gave the word the value that the wait wants: the first such one that was sent
+// before the wait ended and has not ended another wait. It may be wrong for words that do not start at 0, or that
+// others store to.
 void timeline::write_arrow(int pe, const event &e, uint64_t end)
 {
 	const auto first = std::lower_bound(

@@ -8,13 +8,13 @@
 namespace pgas_tools {
 
 void trace_put(event e);
-void trace_all();                       // by the collector, when all PEs have left
+void trace_all();                       // called by the collector, when all PEs have left
 void trace_early(const source &sender); // as report_early()
 
-// tool_clock.cpp, collective: how far the clock of each host is from the collector's.
+// tool_clock.cpp, collective: measures how far the clock of each host is from the collector's.
 constexpr unsigned kClockLooks = 2; // at the beginning, and at the end
 void clock_compare(unsigned look);
-// By the collector: a time of that host as its own clock has it, between both looks in proportion.
+// Called by the collector: converts a time of that host's clock, interpolating between both measurements.
 uint64_t clock_here(uint32_t host, uint64_t there_ns);
 void clock_forget();
 

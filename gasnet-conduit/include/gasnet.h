@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-1 (specification 1.8) over the pgas provider. C11 and C++. It stands on the same objects as gasnetex.h, which
- * it includes: gasnet_QueryGexObjects names them.
+ * GASNet-1 (specification 1.8) over the pgas provider. C11 and C++. It uses the same objects as gasnetex.h, which it
+ * includes: gasnet_QueryGexObjects returns them.
  *
- * A client defines exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC before it includes this file, and links the
- * library of that name; the makefile fragments (pgas-conduit/pgas-*.mak) and pkg-config files do both. What is inline
- * here reads struct gasneti_front and the provider's fronts (pgas/pgas_types.h), whose magic words carry the layout's
- * version: a client compiled against another layout takes the calls. See gasnet-pgas(7).
+ * A client defines exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC before it includes this file, and links
+ * the library of that name; the makefile fragments (pgas-conduit/pgas-*.mak) and pkg-config files do both. Inline
+ * functions here read struct gasneti_front and the provider's fronts (pgas/pgas_types.h), whose magic words carry
+ * the layout's version: a client compiled against another layout makes library calls instead. See gasnet-pgas(7).
  */
 #ifndef GASNET_H
 #define GASNET_H
-#define _INCLUDED_GASNET_H /* programs ask by this name */
+#define _INCLUDED_GASNET_H /* programs test this name */
 
 #include <gasnetex.h>
 
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* GASNet's own variable, which programs read though it has no place in the specification. */
+/* GASNet's own variable, which programs read although the specification does not have it. */
 #define gasneti_mynode gasnet_mynode()
 
 static inline int gasnet_init(int *argc, char ***argv)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives: GASNet-EX's broadcast and reductions over teams (barriers are in gasnetex.h), and those of GASNet-1's
- * draft, which never became part of the specification. A client includes it itself.
+ * draft, which never became part of the specification. A client includes this file itself.
  *
- * None of them waits, but for those whose name says so by what it lacks (_nb). They go on in every poll, wait and test
- * of their members. dst and src are any memory. Several may be under way; all members start those of one team in the
- * same order.
+ * None of them waits, except those whose name lacks the _nb of the others. Every poll, wait and test of their
+ * members advances them. dst and src may be any memory. Several may be in progress; all members start those of one
+ * team in the same order.
  */
 #ifndef GASNET_COLL_H
 #define GASNET_COLL_H
@@ -18,7 +18,8 @@ extern "C" {
 
 /* --- GASNet-EX ---------------------------------------------------------------------------------------------------- */
 
-/* arg2_and_out[i] = arg1[i] op arg2_and_out[i]; no call of this library but those allowed under a handler-safe lock. */
+/* arg2_and_out[i] = arg1[i] op arg2_and_out[i]; may make only those library calls that are allowed under a
+ * handler-safe lock. */
 typedef void (*gex_Coll_ReduceFn_t)(const void *arg1, void *arg2_and_out, size_t count, const void *cdata);
 
 PGAS_EXPORT gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, size_t nbytes,
@@ -39,14 +40,14 @@ typedef gex_Event_t gasnet_coll_handle_t;
 
 /*
  * An image is a node, or one of the threads of a node that gasnet_coll_init makes images (PAR): they are numbered
- * through, those of a node one after the other. Every image of every node calls a collective of GASNET_TEAM_ALL, and
- * has a handle of its own. In teams that were made nodes are the images, and one thread of each calls.
+ * consecutively, node by node. Every image of every node calls a collective of GASNET_TEAM_ALL, and has a handle of
+ * its own. In teams that the client creates, nodes are the images, and one thread of each calls.
  */
 typedef uint32_t gasnet_image_t;
 
 /*
- * NOSYNC gives what MYSYNC does: an image's memory is touched while it is in the collective. Where addresses lie, and
- * whether they are the same everywhere, makes no difference; SINGLE says that lists of addresses have an entry for
+ * NOSYNC acts as MYSYNC: an image's memory is accessed only while it is in the collective. Where addresses lie, and
+ * whether they are the same everywhere, makes no difference; SINGLE means that lists of addresses have an entry for
  * every image of the team, LOCAL that they have one for every image of the caller's node.
  */
 #define GASNET_COLL_IN_NOSYNC (1 << 0)
@@ -62,8 +63,8 @@ typedef uint32_t gasnet_image_t;
 #define GASNET_COLL_NO_IMAGES (1 << 10) /* nodes are the images in this call */
 
 /*
- * results[i] = left[i] op right[i]; results may be left, and left_count is result_count. No call of this library but
- * those allowed under a handler-safe lock.
+ * results[i] = left[i] op right[i]; results may be left, and left_count is result_count. May make only those library
+ * calls that are allowed under a handler-safe lock.
  */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count, const void *left, size_t left_count,
 					const void *right, size_t elem_size, int flags, int arg);
@@ -71,58 +72,59 @@ typedef struct {
 	gasnet_coll_reduce_fn_t fnptr;
 	unsigned flags;
 } gasnet_coll_fn_entry_t;
-#define GASNET_COLL_AMSAFE (1 << 0)  /* all are taken to be */
-#define GASNET_COLL_NONCOMM (1 << 1) /* operands are taken in the order of images; the function sees it in its flags */
+#define GASNET_COLL_AMSAFE (1 << 0)  /* all functions are assumed to be */
+#define GASNET_COLL_NONCOMM (1 << 1) /* operands are taken in the order of images; the function gets it in its flags */
 typedef gasnet_handlerarg_t gasnet_coll_fn_handle_t; /* index in the table of gasnet_coll_init */
 
 /*
- * By every image, once, before its first collective. images: how many each node has, the same everywhere; null: one.
- * functions are copied.
+ * Called by every image, once, before its first collective. images: how many each node has, the same everywhere;
+ * null: one each. functions are copied.
  */
 PGAS_EXPORT void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
 				  gasnet_coll_fn_entry_t functions[], size_t count, int init_flags) PGAS_NOEXCEPT;
 
 /*
- * A team for each color, nodes in the order of relrank; by one thread of each node of the parent. scratch may be null:
- * it is not used. gex_TM_Destroy ends it.
+ * Creates a team for each color, with nodes in the order of relrank; called by one thread of each node of the
+ * parent. scratch may be null: it is not used. gex_TM_Destroy ends the team.
  */
 PGAS_EXPORT gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_node_t color,
 							gasnet_node_t relrank, void *scratch) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team) PGAS_NOEXCEPT;
-/* a node of the job and its rank in the team; (gasnet_node_t)-1: it is not in it */
+/* convert between a node of the job and its rank in the team; (gasnet_node_t)-1: not a member */
 PGAS_EXPORT gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, int rank) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node) PGAS_NOEXCEPT;
 
-/* nbytes at src of image root to dst of every image, root included */
+/* copies nbytes at src of image root to dst of every image, root included */
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_broadcast_nb(gasnet_team_handle_t team, void *dst, gasnet_image_t root,
 							  void *src, size_t nbytes, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_broadcastM_nb(gasnet_team_handle_t team, void *const dstlist[],
 							   gasnet_image_t root, void *src, size_t nbytes,
 							   int flags) PGAS_NOEXCEPT;
-/* block i of nbytes at src of image root to dst of image i */
+/* copies block i of nbytes at src of image root to dst of image i */
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_scatter_nb(gasnet_team_handle_t team, void *dst, gasnet_image_t root,
 							void *src, size_t nbytes, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_scatterM_nb(gasnet_team_handle_t team, void *const dstlist[],
 							 gasnet_image_t root, void *src, size_t nbytes,
 							 int flags) PGAS_NOEXCEPT;
-/* nbytes at src of image i to block i at dst of image root */
+/* copies nbytes at src of image i to block i at dst of image root */
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_gather_nb(gasnet_team_handle_t team, gasnet_image_t root, void *dst,
 						       void *src, size_t nbytes, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_gatherM_nb(gasnet_team_handle_t team, gasnet_image_t root, void *dst,
 							void *const srclist[], size_t nbytes, int flags) PGAS_NOEXCEPT;
-/* the same, and of all images */
+/* the same, to dst of every image */
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_gather_all_nb(gasnet_team_handle_t team, void *dst, void *src,
 							   size_t nbytes, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_gather_allM_nb(gasnet_team_handle_t team, void *const dstlist[],
 							    void *const srclist[], size_t nbytes,
 							    int flags) PGAS_NOEXCEPT;
-/* block j at src of image i to block i at dst of image j */
+/* copies block j at src of image i to block i at dst of image j */
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes,
 							 int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_exchangeM_nb(gasnet_team_handle_t team, void *const dstlist[],
 							  void *const srclist[], size_t nbytes,
 							  int flags) PGAS_NOEXCEPT;
-/* elem_count elements of elem_size bytes, one by one, of all images to dst of image root. src_blksz, src_offset: 0 */
+/* reduces elem_count elements of elem_size bytes, one by one, of all images to dst of image root. src_blksz,
+ * src_offset: 0 */
 PGAS_EXPORT gasnet_coll_handle_t gasnet_coll_reduce_nb(gasnet_team_handle_t team, gasnet_image_t root, void *dst,
 						       void *src, size_t src_blksz, size_t src_offset, size_t elem_size,
 						       size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg,
@@ -223,8 +225,8 @@ static inline void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t
 }
 
 /*
- * Barriers in two steps, one at a time per team, as gasnet_barrier_notify and _wait; that of GASNET_TEAM_ALL is the
- * same one. By one thread of each node, or with GASNET_BARRIERFLAG_IMAGES by every image.
+ * Split-phase barriers, one at a time per team, as gasnet_barrier_notify and _wait; that of GASNET_TEAM_ALL is the
+ * same barrier. Called by one thread of each node, or with GASNET_BARRIERFLAG_IMAGES by every image.
  */
 PGAS_EXPORT void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags) PGAS_NOEXCEPT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Versions, in the file in which configure scripts of clients look for them. The release is that of GASNet-EX whose
- * interface is here; this library's own version is the package's.
+ * Versions, in the file where configure scripts of clients look for them. The release is that of the GASNet-EX whose
+ * interface this is; this library's own version is the package's.
  */
 #ifndef GASNET_CONFIG_H
 #define GASNET_CONFIG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-EX: simple types and constants that a client may put into headers of its own. Part of gasnetex.h; it needs no
- * mode and defines no names but GEX_ and gex_ ones.
+ * GASNet-EX: simple types and constants that a client may use in its own headers. Part of gasnetex.h; it needs no
+ * mode and defines only GEX_ and gex_ names.
  */
 #ifndef GASNET_FWD_H
 #define GASNET_FWD_H
@@ -12,9 +12,9 @@
 typedef uint32_t gex_Rank_t;
 #define GEX_RANK_INVALID ((gex_Rank_t)UINT32_MAX)
 typedef uint16_t gex_EP_Index_t;
-typedef void *gex_Addr_t; /* or an offset, where a flag says so */
+typedef void *gex_Addr_t; /* or an offset, if a flag says so */
 
-/* Events: a word that is zero when there is nothing to wait for. The same as gasnet_handle_t. */
+/* Events: a word that is zero if there is nothing to wait for. The same as gasnet_handle_t. */
 typedef struct gasneti_op *gex_Event_t;
 #define GEX_EVENT_INVALID ((gex_Event_t)(uintptr_t)0)
 #define GEX_EVENT_NO_OP ((gex_Event_t)(uintptr_t)1)
@@ -33,7 +33,7 @@ typedef uint32_t gex_DT_t;
 #define GEX_DT_DBL 0x20U
 #define GEX_DT_USER 0x40U
 
-/* A fetching operation is the plain one, 16 bits higher. Realm compiles GEX_OP_ADD in as 8. */
+/* A fetching operation is the plain one, 16 bits higher. Realm hard-codes GEX_OP_ADD as 8. */
 typedef uint32_t gex_OP_t;
 #define GEX_OP_AND 0x00000001U
 #define GEX_OP_OR 0x00000002U
@@ -70,7 +70,7 @@ typedef uint32_t gex_OP_t;
 
 typedef uint32_t gex_Flags_t;
 #define GEX_FLAG_IMMEDIATE 0x00000001U
-/* where local and remote addresses lie: said, and not used */
+/* where local and remote addresses lie: accepted, but not used */
 #define GEX_FLAG_SELF_SEG_UNKNOWN 0x00000002U
 #define GEX_FLAG_SELF_SEG_SOME 0x00000004U
 #define GEX_FLAG_SELF_SEG_BOUND 0x00000008U
@@ -86,7 +86,7 @@ typedef uint32_t gex_Flags_t;
 #define GEX_FLAG_GLOBALLY_QUIESCED 0x00008000U
 #define GEX_FLAG_LC_COPY_YES 0x00010000U
 #define GEX_FLAG_LC_COPY_NO 0x00020000U
-/* Realm compiles these in. */
+/* Realm hard-codes these values. */
 #define GEX_FLAG_AM_PREPARE_LEAST_CLIENT 0x00000800U
 #define GEX_FLAG_AM_PREPARE_LEAST_ALLOC 0x00001000U
 /* gex_AD_Op* */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-EX's memory kinds: segments in the memory of devices. A driver is opened when gex_MK_Create names a device of
- * it; without one the call fails and says what is missing. See gasnet-pgas(7).
+ * GASNet-EX's memory kinds: segments in device memory. gex_MK_Create opens a driver when it first names one of its
+ * devices; if there is none, the call fails and reports what is missing. See gasnet-pgas(7).
  */
 #ifndef GASNET_MK_H
 #define GASNET_MK_H
@@ -17,8 +17,9 @@ typedef enum {
 	GEX_MK_CLASS_CUDA_UVA,
 	GEX_MK_CLASS_HIP,
 	GEX_MK_CLASS_ZE,
-	/* Of this library: host memory that behaves as a device's, for tests where there is none. The CPU faults at its
-	 * addresses, and copies happen when somebody waits for them. gex_class_cuda_uva has the device's number. */
+	/* Only in this library: host memory that behaves as a device's, for tests without a device. The CPU faults
+	 * at its addresses, and copies happen only when something waits for them. gex_class_cuda_uva has the device
+	 * number. */
 	GASNET_PGAS_MK_CLASS_EMULATED = 1000
 } gex_MK_Class_t;
 
@@ -44,7 +45,7 @@ PGAS_EXPORT int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_M
 			      gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags) PGAS_NOEXCEPT;
 
-/* Of kinds that gex_MK_Create made. */
+/* For kinds that gex_MK_Create created. */
 PGAS_EXPORT void gex_MK_SetCData(gex_MK_t kind, const void *val) PGAS_NOEXCEPT;
 PGAS_EXPORT void *gex_MK_QueryCData(gex_MK_t kind) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_Flags_t gex_MK_QueryFlags(gex_MK_t kind) PGAS_NOEXCEPT;

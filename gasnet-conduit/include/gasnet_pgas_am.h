@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active messages: what the calls of both interfaces are made of. Part of gasnetex.h.
+ * Active messages: the parts that the calls of both interfaces share. Part of gasnetex.h.
  *
- * A message begins with one word: handler, number of arguments, kind, where the payload begins, and the sender's rank.
- * Arguments follow; a long message carries address and length behind them. Short messages go inline into one slot of
+ * A message begins with one word: handler, number of arguments, kind, where the payload begins, and the sender's
+ * rank. Arguments follow; a long message carries address and length after them. Short messages are written inline
+ * into one slot of the target's ring; all others go through the library.
  * the target's ring; all others through the library.
  */
 #ifndef GASNET_PGAS_AM_H
@@ -17,9 +18,10 @@ extern "C" {
 #define GASNETI_MAX_LONG ((size_t)0x7fffffff) /* clients keep it in an int */
 
 /*
- * The message word, from its lowest bits on: handler (8 bits), number of arguments (8), kind (8), where the payload
- * begins in the message (8), rank of the sender (16), index of the endpoint that sends (8), and of that which receives
- * (8). Both are 0 but through pairs. The library reads it by the functions of gasnet_message.hpp.
+ * The message word, starting at its lowest bits: handler (8 bits), number of arguments (8), kind (8), where the
+ * payload begins in the message (8), rank of the sender (16), index of the sending endpoint (8), and of the
+ * receiving endpoint (8). Both indexes are 0 except through pairs. The library reads it by the functions of
+ * gasnet_message.hpp.
  */
 enum {
 	GASNETI_WORD_ARGS = 8, /* positions of the fields */
@@ -42,8 +44,8 @@ enum {
 	 (uint64_t)(kind_arg) << GASNETI_WORD_KIND)
 
 /*
- * Where the payload of a medium message begins in a slot: where it is at a multiple of 16, because the slot's bytes
- * begin 8 behind one.
+ * Where the payload of a medium message begins in a slot: at a position whose address is a multiple of 16, because
+ * the slot's bytes begin 8 after such a multiple.
  */
 PGAS_HOT size_t gasneti_slot_payload(size_t args)
 {
@@ -52,7 +54,7 @@ PGAS_HOT size_t gasneti_slot_payload(size_t args)
 
 PGAS_EXPORT int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source) PGAS_NOEXCEPT;
 
-/* The cold exit of each category; args holds as many arguments as the word says. */
+/* The cold exit of each category; args has as many arguments as the word says. */
 PGAS_EXPORT int gasneti_request_short(gasnet_node_t dest, const void *message, size_t bytes) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 				       const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
@@ -65,9 +67,9 @@ PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const vo
 				   const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
 
 /*
- * Looks for arrivals (a sender that never polls would fill its own ring), then puts the message into the target's ring,
- * with threads as without. The library takes over when the ring is full, the layout is a foreign one, another thread
- * was faster, or the target is this node, whose own ring is never opened.
+ * Handles arrivals (a sender that never polls would fill its own ring), then puts the message into the target's
+ * ring, with or without threads. The library takes over if the ring is full, the layout does not match, another
+ * thread was faster, or the target is this node, whose own ring is never opened.
  * budget: 60 instructions without arguments, 75 with threads (paths.def: gasnet_am_short0, gasnet_am_short0_par)
  */
 PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t bytes)
@@ -113,7 +115,7 @@ PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t 
 #define GASNETI_A15 GASNETI_A14, a14
 #define GASNETI_A16 GASNETI_A15, a15
 
-/* Calls with each number of arguments but 0. */
+/* Expands x_arg for each number of arguments but 0. */
 #define GASNETI_EACH_1_TO_16(x_arg)                                                                                    \
 	x_arg(1) x_arg(2) x_arg(3) x_arg(4) x_arg(5) x_arg(6) x_arg(7) x_arg(8) x_arg(9) x_arg(10) x_arg(11) x_arg(12) \
 		x_arg(13) x_arg(14) x_arg(15) x_arg(16)

@@ -108,8 +108,8 @@ GASNETI_CALLS_N(16)
 }
 #endif
 
-/* Calls without a number in their names, which GASNet has beside its specification: the number of arguments, a constant
- * written out, stands before them. */
+/* Calls without a number in their names, which GASNet has in addition to its specification: the number of arguments,
+ * a literal constant, precedes them. */
 #define GASNETI_COUNTED(name_arg, n_arg) GASNETI_COUNTED_NAME(name_arg, n_arg)
 #define GASNETI_COUNTED_NAME(name_arg, n_arg) name_arg##n_arg
 #define gasnet_AMRequestShort(dest_arg, handler_arg, n_arg, ...)                                                       \

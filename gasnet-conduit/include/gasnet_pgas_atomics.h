@@ -2,7 +2,7 @@
 /*
  * Atomics and memory barriers of GASNet's tools. Part of gasnet_tools.h.
  *
- * Flags say which fences surround an operation; it uses the weakest order of the machine that includes them.
+ * Flags say which fences surround an operation; it uses the machine's weakest order that includes them.
  * gasnett_atomic_t is 32 bits wide. The strong kind is the same.
  */
 #ifndef GASNET_PGAS_ATOMICS_H
@@ -24,7 +24,7 @@ static inline void gasnett_local_mb(void)
 {
 	pgas_fence_full();
 }
-/* These are between threads of this process only; under GASNET_SEQ there is one thread. */
+/* These order threads of this process only; under GASNET_SEQ there is one thread. */
 static inline void gasnett_weak_wmb(void)
 {
 	pgas_fence_stores();
@@ -66,7 +66,7 @@ static inline void gasnett_spinloop_hint(void)
 #define GASNETT_ATOMIC_ACQ_IF_TRUE GASNETT_ATOMIC_RMB_POST_IF_TRUE
 #define GASNETT_ATOMIC_ACQ_IF_FALSE GASNETT_ATOMIC_RMB_POST_IF_FALSE
 
-/* Flags are constants at every use, so a fence costs only where it is asked for. */
+/* Flags are constants at every use, so a fence costs only where it is requested. */
 PGAS_INLINE void gasneti_fence_before(int flags)
 {
 	if ((flags & GASNETT_ATOMIC_MB_PRE) == GASNETT_ATOMIC_MB_PRE)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What both interfaces of this library stand on: modes, constants, types, job control, locks, polling. C11 and C++.
- * Part of gasnetex.h.
+ * What both interfaces of this library share: modes, constants, types, job control, locks, polling. C11 and C++. Part
+ * of gasnetex.h.
  *
- * A client defines exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC before it includes this file, and links the
- * library of that name; the makefile fragments (pgas-conduit/pgas-*.mak) and pkg-config files do both. What is inline
- * here reads struct gasneti_front and the provider's fronts (pgas/pgas_types.h), whose magic words carry the layout's
- * version: a client compiled against another layout takes the calls. See gasnet-pgas(7).
+ * A client defines exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC before it includes this file, and links
+ * the library of that name; the makefile fragments (pgas-conduit/pgas-*.mak) and pkg-config files do both. Inline
+ * functions here read struct gasneti_front and the provider's fronts (pgas/pgas_types.h), whose magic words carry
+ * the layout's version: a client compiled against another layout makes library calls instead. See gasnet-pgas(7).
  */
 #ifndef GASNET_PGAS_BASE_H
 #define GASNET_PGAS_BASE_H
@@ -58,7 +58,7 @@
 #define GEX_SPEC_VERSION_MINOR GASNETI_EX_SPEC_VERSION_MINOR
 
 #define GASNET_CONDUIT_PGAS 1
-#ifdef GASNETI_FACE_SMP /* to clients that know a fixed list of conduits: smp/README */
+#ifdef GASNETI_FACE_SMP /* for clients that know a fixed list of conduits: smp/README */
 #define GASNET_CONDUIT_SMP 1
 #define GASNET_CONDUIT_NAME SMP
 #define GASNET_CONDUIT_NAME_STR "SMP"
@@ -66,7 +66,7 @@
 #define GASNET_CONDUIT_NAME PGAS
 #define GASNET_CONDUIT_NAME_STR "PGAS"
 #endif
-/* Launchers look for it in executables. */
+/* Launchers search executables for this string. */
 static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $";
 #define GASNET_CORE_PGAS 1
 #define GASNET_CORE_NAME PGAS
@@ -86,12 +86,12 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 #define GASNET_NULL_ARGV_OK 1
 #define GASNET_MAXNODES 65536
 #define GASNET_MAXEPS 33
-/* Kinds of memory (gasnet_mk.h). Their drivers are looked for at run time, so they are all there. */
+/* Memory kinds (gasnet_mk.h). Their drivers are located at run time, so all kinds are defined. */
 #define GASNET_HAVE_MK_CLASS_HOST 1
 #define GASNET_HAVE_MK_CLASS_MULTIPLE 1
 #define GASNET_HAVE_MK_CLASS_CUDA_UVA 1
 #define GASNET_HAVE_MK_CLASS_HIP 1
-#ifdef __has_include /* a program names devices of Level Zero by what its header declares */
+#ifdef __has_include /* programs name devices of Level Zero by types of its header */
 #if __has_include(<level_zero/ze_api.h>)
 #define GASNET_HAVE_MK_CLASS_ZE 1
 #endif
@@ -101,10 +101,10 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 #if defined(__x86_64__) || defined(__i386__)
 #define GASNET_PAGESIZE 4096
 #else
-#define GASNET_PAGESIZE 65536 /* the largest page size of these machines; every smaller one divides it */
+#define GASNET_PAGESIZE 65536 /* the largest page size of these machines, a multiple of all others */
 #endif
 
-/* What a client was compiled against; the library compares it with what it was compiled of. */
+/* What a client was compiled against; the library compares it with its own. */
 #define GASNET_CONFIG_STRING                                                                                           \
 	"RELEASE=" GASNETI_RELEASE ",SPEC=" GASNETI_VERSION_2(                                                         \
 		GEX_SPEC_VERSION) ",CONDUIT=PGAS,THREADMODEL=" GASNETI_MODE_STR                                        \
@@ -137,10 +137,10 @@ typedef gex_Event_t gasnet_handle_t;
 #define GASNET_INVALID_HANDLE GEX_EVENT_INVALID
 typedef uintptr_t gasnet_register_value_t;
 #define SIZEOF_GASNET_REGISTER_VALUE_T 8
-typedef gasnet_register_value_t gasnet_valget_handle_t; /* the value itself: such a get is over when it returns */
+typedef gasnet_register_value_t gasnet_valget_handle_t; /* the value itself: such a get is complete when it returns */
 typedef void *gasnet_threadinfo_t;
 
-/* The same in C and C++: clients cast their handlers to it by this name of the type. */
+/* The same in C and C++: clients cast their handlers to this type. */
 typedef void (*gasneti_handler_fn)();
 typedef struct {
 	gasnet_handler_t index; /* 0: any */
@@ -154,7 +154,7 @@ typedef struct {
 
 typedef struct {
 	gasnet_node_t host;      /* nodes on one host have the same number, from 0 */
-	gasnet_node_t supernode; /* nodes that reach each other's segments by load and store */
+	gasnet_node_t supernode; /* nodes that access each other's segments by load and store */
 	uintptr_t offset;        /* add it to an address of that node's segment to get the local one */
 } gasnet_nodeinfo_t;
 
@@ -179,13 +179,14 @@ typedef struct {
 #endif
 
 /*
- * What inline calls read. Only gasnet_init and gasnet_attach write it. Before that all pointers lead to fronts whose
- * magic words and windows are zero, so that every call takes its cold exit, which says what is wrong.
+ * What inline calls read. Only gasnet_init and gasnet_attach write it, apart from `arrivals`, which the library also
+ * changes later (polls_update). Before that all pointers lead to fronts whose magic words and windows are zero, so that
+ * every call takes its cold exit, which reports what is wrong.
  */
 struct gasneti_front {
 	struct pgas_ep *am; /* active messages */
 	const struct pgas_cq *arrivals;
-	uint64_t word;       /* what every message of this node begins with: its rank, in the upper half */
+	uint64_t word;       /* the start of every message from this node: its rank, in the upper half */
 	uint64_t max_medium; /* bytes of payload */
 	gasnet_node_t mynode, nodes;
 };
@@ -196,12 +197,13 @@ extern "C" {
 
 extern PGAS_EXPORT struct gasneti_front gasneti_front;
 /*
- * By node: what to add to an address of its segment to get the address here; 0: it is not mapped, or there is no such
- * node. gasnet_init writes it, and nobody changes it later. It is an array and not a pointer to one, so that a
- * compiler sees that nothing else is in it, and keeps over a loop what it has read.
+ * By node: what to add to an address in its segment to get the local address; 0 if it is not mapped, or there is no
+ * such node. gasnet_init writes it; later an entry changes only to 0, when the node's first segment is memory of the
+ * client. It is an array and not a pointer to one, so that a compiler sees that nothing else is in it, and keeps values
+ * that it has read across a loop.
  */
 extern PGAS_EXPORT uint64_t gasneti_windows[GASNET_MAXNODES];
-/* Transfers with an implicit handle that a wire was given since the last sync. 0 while all segments are mapped. */
+/* Transfers with an implicit handle that went over a wire since the last sync. 0 while all segments are mapped. */
 extern PGAS_EXPORT uint64_t gasneti_pending;
 
 /* --- job control -------------------------------------------------------------------------------------------------- */
@@ -230,12 +232,12 @@ static inline gasnet_node_t gasnet_nodes(void)
 
 /* --- threads and atomicity ---------------------------------------------------------------------------------------- */
 
-/* No thread metadata is needed. BEGIN_FUNCTION is a declaration, because clients put it among theirs. */
+/* No thread metadata is needed. BEGIN_FUNCTION is a declaration, because clients place it among theirs. */
 #define GASNET_BEGIN_FUNCTION() struct gasneti_no_threadinfo
 #define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
 #define GASNET_POST_THREADINFO(info_arg) (void)(info_arg)
 
-/* Handlers run inside calls only, never from a signal or a thread of ours: there is nothing to hold off. */
+/* Handlers run inside calls only, never in a signal or a library thread: there is nothing to hold off. */
 static inline void gasnet_hold_interrupts(void)
 {
 }
@@ -295,12 +297,12 @@ static inline int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 /* --- polling ------------------------------------------------------------------------------------------------------ */
 
 PGAS_EXPORT int gasneti_poll(void) PGAS_NOEXCEPT;
-/* The same, in front of a message that is sent: of no interest to a tool that counts polls. */
+/* The same, before a message is sent: a tool that counts polls ignores it. */
 PGAS_EXPORT int gasneti_poll_first(void) PGAS_NOEXCEPT;
-/* One turn of a waiting loop: polls, spins, and gives the core away when nothing came for long. */
+/* One turn of a waiting loop: polls, spins, and gives up the core when nothing has arrived for long. */
 PGAS_EXPORT void gasneti_wait_turn(struct pgas_backoff *wait) PGAS_NOEXCEPT;
 
-/* Is there nothing to poll for? With threads another one may poll, or pass a barrier on, at the same time. */
+/* True if there is nothing to poll for. With threads, another one may poll, or pass a barrier on, at the same time. */
 PGAS_HOT int gasneti_nothing_arrived(void)
 {
 	return GASNETI_THREADS ? pgas_hot_cq_empty_shared(pgas_load_relaxed(&gasneti_front.arrivals))

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How bytes move between nodes, and in which order: what gasnet_pgas_rma.h and gasnet_pgas_gex_rma.h are made of.
- * Part of gasnetex.h.
+ * How bytes move between nodes, and in which order: the basis of gasnet_pgas_rma.h and gasnet_pgas_gex_rma.h. Part of
+ * gasnetex.h.
  *
- * All segments begin at one address, and gasnet_init has mapped those of the nodes on this host: the address of a
- * datum in its node's segment plus gasneti_windows[node] is its address here. Such a transfer is a copy that is over
- * when the call returns, so non-blocking calls return GASNET_INVALID_HANDLE, which is complete. Nodes without a window
- * are served by the library, behind one call: theirs are complete when the specification says so, no earlier.
+ * All segments begin at one address, and gasnet_init has mapped those of the nodes on this host: the address of a datum
+ * in its node's segment plus gasneti_windows[node] is its local address. Such a transfer is a copy that is complete
+ * when the call returns, so non-blocking calls return GASNET_INVALID_HANDLE, which is complete. Transfers to nodes
+ * without a window go through one library call: they are complete when the specification says so, no earlier.
  *
  * Order. By the specification a put is complete when later gets, or loads of the target, see it, and a get when its
- * value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was put,
- * or in a way of its own. So the calls that spread this knowledge are ordered, and the bytes are plain copies:
+ * value was there during the call. "Later" is what a thread can know: from a message, a barrier, a word that was put,
+ * or by other means. So the calls that spread this knowledge are ordered, and the bytes are plain copies:
  * - messages and barriers release what their thread put and got before, and acquire where they arrive;
  * - a put of a word (1, 2, 4 or 8 aligned bytes; any kind of put) is a store with release: it may be a flag;
- * - a get of a word is a load with acquire: what is got after it is not older;
+ * - a get of a word is a load with acquire: bytes that are got after it are not older;
  * - longer transfers are data: only one of the above between two of them orders them, or a fence of gasnet_tools.h;
- * - whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that
+ * - code that draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that
  *   fence, or GASNET_PGAS_STRICT_ORDER, which gives every longer transfer a fence of its own;
- * - plain loads and stores of the client are its own to order, with gasnett_local_wmb() and gasnett_local_rmb();
- * - nothing orders a put before a later get of another place: gasnett_local_mb() does.
+ * - the client itself orders its plain loads and stores, with gasnett_local_wmb() and gasnett_local_rmb();
+ * - nothing orders a put before a later get from another address: gasnett_local_mb() does.
  * On x86_64 all of this is plain moves. tests/gasnet_order.c checks each line.
  */
 #ifndef GASNET_PGAS_COPY_H
@@ -28,15 +28,15 @@
 extern "C" {
 #endif
 
-/* When a transfer to a node without a window lets its caller go on. */
+/* When a transfer to a node without a window returns to its caller. */
 enum gasneti_until {
 	GASNETI_DONE,     /* it is complete */
 	GASNETI_REUSABLE, /* a put's source may be used again */
 	GASNETI_TAKEN     /* at once */
 };
 /*
- * The cold exits, for nodes without a window; wrong nodes end there. The handle is for the call that has one;
- * implicit: the transfer counts in gasneti_pending.
+ * The cold exits, for nodes without a window; invalid nodes end up here, too. They return a handle if the call needs
+ * one; implicit: the transfer counts in gasneti_pending instead.
  */
 PGAS_EXPORT gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
 					    enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
@@ -44,17 +44,17 @@ PGAS_EXPORT gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, cons
 					    enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
 PGAS_EXPORT void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) PGAS_NOEXCEPT
 	__attribute__((cold));
-/* Waits for the implicit ones, or asks whether they are complete: GASNET_OK or GASNET_ERR_NOT_READY. */
+/* Waits for the implicit ones, or tests whether they are complete: GASNET_OK or GASNET_ERR_NOT_READY. */
 PGAS_EXPORT void gasneti_sync_far(void) PGAS_NOEXCEPT __attribute__((cold));
 PGAS_EXPORT int gasneti_try_far(void) PGAS_NOEXCEPT __attribute__((cold));
 /* The same for a handle that is not GASNET_INVALID_HANDLE. */
 PGAS_EXPORT void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) PGAS_NOEXCEPT __attribute__((cold));
 PGAS_EXPORT int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) PGAS_NOEXCEPT __attribute__((cold));
-/* Waits until one of them is complete, or there was none to wait for. */
+/* Waits until one of them is complete; returns at once if there are none. */
 PGAS_EXPORT void gasneti_sync_some_handles(gasnet_handle_t *handles, size_t count, const char *call) PGAS_NOEXCEPT;
 /* What end_nbi_accessregion returns when something is pending. */
 PGAS_EXPORT gasnet_handle_t gasneti_region_handle(void) PGAS_NOEXCEPT __attribute__((cold));
-/* Copies up to 8 bytes of any number and alignment, ordered as words are. The addresses are those mapped here. */
+/* Copies up to 8 bytes, whatever their number and alignment, ordered as words are. The addresses are the local ones. */
 PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_copy_in_small(void *dst, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
 /* The same for values of 3, 5, 6 or 7 bytes. */
@@ -63,8 +63,8 @@ PGAS_EXPORT gasnet_handle_t gasneti_put_odd(gasnet_node_t node, void *dest, gasn
 PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
 /*
- * Store one word with release, and load one with acquire. To the compiler these are volatile accesses: they are in
- * order among themselves and around fences and calls, but do not force it to load everything else again, as the
+ * Store one word with release, and load one with acquire. To the compiler these are volatile accesses: they are
+ * ordered among themselves and around fences and calls, but do not force it to reload everything else, as the
  * builtins with an order do. Bulk transfers may be unaligned, which ordered accesses of aarch64 may not be.
  */
 #if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
@@ -107,7 +107,7 @@ PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const vo
 		type_arg v;                                                                                            \
 		if (sizeof v < 4)                                                                                      \
 			return *(const volatile gasneti_word##bits_arg *)p;                                            \
-		/* the same without an addition in front: compilers leave the address of a volatile access alone */    \
+		/* the same without an addition first: compilers do not simplify addresses of volatile accesses */     \
 		__asm__ volatile("mov %1, %0" : "=r"(v) : "m"(*(const gasneti_word##bits_arg *)p));                    \
 		return v;                                                                                              \
 	}
@@ -146,7 +146,7 @@ PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
 	return gasneti_windows[node];
 }
 
-/* Copies more than a word. A word that is put next tells others that this is there. */
+/* Copies more than a word. A word put afterwards may tell others that this has arrived. */
 PGAS_HOT void gasneti_copy_out(void *shared, const void *src, size_t len)
 {
 #ifdef GASNET_PGAS_STRICT_ORDER
@@ -156,7 +156,7 @@ PGAS_HOT void gasneti_copy_out(void *shared, const void *src, size_t len)
 	pgas_fence_compiler();
 }
 
-/* Copies more than a word. A word that was got before has told that this is there. */
+/* Copies more than a word. A word that was got before may have told that this has arrived. */
 PGAS_HOT void gasneti_copy_in(void *dst, const void *shared, size_t len)
 {
 	pgas_fence_compiler();
@@ -166,8 +166,8 @@ PGAS_HOT void gasneti_copy_in(void *dst, const void *shared, size_t len)
 #endif
 }
 
-/* Moves one word of 1, 2, 4 or 8 bytes between private memory and a node's, and returns 1; returns 0 for other lengths.
- * When nbytes is known this is the move and nothing else. */
+/* Moves one word of 1, 2, 4 or 8 bytes between private memory and a node's, and returns 1; returns 0 for other
+ * lengths. If nbytes is a constant, only the move remains. */
 #define GASNETI_PUT_WORD(bits_arg)                                                                                     \
 	if (nbytes == bits_arg / 8) {                                                                                  \
 		uint##bits_arg##_t v;                                                                                  \
@@ -201,10 +201,10 @@ PGAS_HOT int gasneti_get_word(void *dst, const void *shared, size_t nbytes)
 #undef GASNETI_GET_WORD
 
 /*
- * To and from memory that is mapped here. A length known at compile time becomes moves. One known at run time only is
- * one copy, or one word, as libraries between a program and this one put numbers, and no switch in every caller; the
- * asm hides the private object from the compiler, which would warn of the branch that copies more bytes than the object
- * has.
+ * To and from memory that is mapped here. A length known at compile time becomes moves. A length known only at run
+ * time becomes one copy, or one word, since libraries between a program and this one often put numbers; this avoids
+ * a switch in every caller. The asm hides the private object from the compiler, which would warn about the branch
+ * that copies more bytes than the object has.
  */
 PGAS_HOT void gasneti_put_here(void *shared, const void *src, size_t nbytes)
 {
@@ -237,7 +237,7 @@ PGAS_HOT void gasneti_get_here(void *dst, const void *shared, size_t nbytes)
 		gasneti_copy_in_small(dst, shared, nbytes);
 }
 
-/* A value of 1, 2, 4 or 8 bytes; 0: it has another length, and nothing was done. */
+/* A value of 1, 2, 4 or 8 bytes; returns 0 for other lengths without doing anything. */
 PGAS_HOT int gasneti_put_value_here(void *shared, gasnet_register_value_t value, size_t nbytes)
 {
 	if (nbytes == 8)
@@ -267,9 +267,9 @@ PGAS_HOT int gasneti_get_value_here(gasnet_register_value_t *value, const void *
 	return 1;
 }
 
-/* --- what may be under way: transfers to nodes without a window --------------------------------------------------- */
+/* --- pending transfers: to nodes without a window ----------------------------------------------------------------- */
 
-/* Transfers to mapped segments are over, see "Order" above; a word tells of others.
+/* Transfers to mapped segments are complete, see "Order" above; a word counts the others.
  * budget: 6 instructions (paths.def: gasnet_wait_puts, gasnet_wait_all) */
 PGAS_HOT void gasneti_sync_implicit(void)
 {
@@ -297,7 +297,7 @@ PGAS_HOT int gasneti_try_handle(gasnet_handle_t handle, const char *call)
 {
 	return PGAS_UNLIKELY(handle != GASNET_INVALID_HANDLE) ? gasneti_try_far_handle(handle, call) : GASNET_OK;
 }
-/* Handles of what is complete become GASNET_INVALID_HANDLE. */
+/* Handles of completed operations become GASNET_INVALID_HANDLE. */
 PGAS_HOT void gasneti_sync_handles(gasnet_handle_t *handles, size_t count, const char *call)
 {
 	size_t i;
@@ -308,7 +308,7 @@ PGAS_HOT void gasneti_sync_handles(gasnet_handle_t *handles, size_t count, const
 		handles[i] = GASNET_INVALID_HANDLE;
 	}
 }
-/* All of them are complete or, with some, at least one is. */
+/* True if all of them are complete or, with `some`, at least one is. */
 PGAS_HOT int gasneti_try_handles(gasnet_handle_t *handles, size_t count, int some, const char *call)
 {
 	size_t i, done = 0, left = 0;

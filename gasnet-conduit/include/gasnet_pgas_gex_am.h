@@ -2,12 +2,12 @@
 /*
  * GASNet-EX's active messages: fixed payload, negotiated payload and limits. Part of gasnetex.h.
  *
- * The payload may be reused when a call returns, whatever lc_opt says: an event is over, and GEX_EVENT_GROUP has
- * nothing to add. GEX_FLAG_IMMEDIATE: the call does nothing and returns not 0 where it had to wait for room.
+ * The payload may be reused when a call returns, whatever lc_opt says: its event is complete, and GEX_EVENT_GROUP gets
+ * nothing added. GEX_FLAG_IMMEDIATE: if the call would have to wait for room, it does nothing and returns nonzero.
  *
- * Negotiated payload: to a node of this host the buffer that prepare gives is the place where the message will arrive.
- * Of a short message that is a slot of the target's ring, and what others send there waits behind it until commit or
- * cancel; a longer one's holds up nobody.
+ * Negotiated payload: for a node of this host, the buffer that prepare returns is the place where the message will
+ * arrive. For a short message that is a slot of the target's ring, and later messages from others wait there until
+ * commit or cancel; the place of a longer one does not hold up others.
  */
 #ifndef GASNET_PGAS_GEX_AM_H
 #define GASNET_PGAS_GEX_AM_H
@@ -21,7 +21,7 @@ extern "C" {
 #define GASNET_SUPPORTS_AM_CANCEL 20240418L
 #define GASNET_SUPPORTS_AM_COMMIT_V2 20240906L
 
-/* What inline calls read of a descriptor. One per thread; the library's part of it lies behind. */
+/* What inline calls read of a descriptor. One per thread; the library's own part follows it. */
 struct gasneti_srcdesc {
 	void *addr;
 	size_t size;
@@ -61,7 +61,7 @@ static inline size_t gex_AM_LUBReplyLong(void)
 	return GASNETI_MAX_LONG;
 }
 
-/* A buffer of the library's holds as much as a medium message, for long ones too. */
+/* A library buffer holds as much as a medium message, for long messages too. */
 static inline size_t gasneti_max_long(gex_Flags_t flags)
 {
 	return flags & GEX_FLAG_AM_PREPARE_LEAST_ALLOC ? gasneti_front.max_medium : GASNETI_MAX_LONG;
@@ -105,7 +105,7 @@ static inline size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t
 
 /* --- the library's part ------------------------------------------------------------------------------------------- */
 
-/* These end the job when something is wrong, and return not 0 only where GEX_FLAG_IMMEDIATE allows it. */
+/* These end the job on an error, and return nonzero only if GEX_FLAG_IMMEDIATE allows it. */
 PGAS_EXPORT int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
 					  gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
@@ -129,13 +129,13 @@ PGAS_EXPORT int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, c
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
 						  size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
 
-/* The word has the number of arguments and the kind, and the handler from commit on. */
+/* The word has the number of arguments and the kind; commit adds the handler. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
 						     size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
-/* Of a medium message that goes into the slot that was just claimed; the word has the payload's place, too. */
+/* For a medium message that goes into the slot just claimed; the word includes the payload's position. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
 						  uint64_t payload_off, uint64_t word, size_t most) PGAS_NOEXCEPT;
-/* The same, when it goes into that slot's annex; where its payload begins is the library's affair. */
+/* The same if it goes into that slot's annex; the library decides where its payload begins. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
 						   uint64_t payload_off, uint64_t word, size_t most) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,
@@ -182,7 +182,7 @@ PGAS_HOT int gasneti_gex_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const
 
 /* --- negotiated payload ------------------------------------------------------------------------------------------- */
 
-/* What an annex takes behind the head of any message. */
+/* The room in an annex after the head of any message. */
 #define GASNETI_ANNEX_PAYLOAD (PGAS_ANNEX_BYTES - (8 + 4 * GASNETI_MAX_ARGS + 8))
 
 /* budget: with commit 120 instructions for up to 96 bytes, 150 with threads (paths.def: gex_am_prepare_64) */
@@ -262,7 +262,7 @@ static inline int gex_AM_CancelReplyLong(gex_AM_SrcDesc_t sd, gex_Flags_t flags)
 /* --- the calls with a number -------------------------------------------------------------------------------------- */
 
 /*
- * Parameters and arguments of a call with n: GASNETI_ARGS defines `args`, which stays unused and goes where n is 0.
+ * Parameters and arguments of a call with n: GASNETI_ARGS defines `args`, which is unused and removed if n is 0.
  */
 #define GASNETI_P0
 #define GASNETI_A0 0
@@ -382,7 +382,7 @@ GASNETI_EACH_1_TO_16(GASNETI_CALLS_N)
 
 /* --- the calls without a number ----------------------------------------------------------------------------------- */
 
-/* How many arguments there are behind the first k, which every call has. */
+/* The number of arguments after the first k, which every call has. */
 /* clang-format off */
 #define GASNETI_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21,   \
 		     a22, a23, a24, n_arg, ...) n_arg

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-EX's events, put and get. Part of gasnetex.h. What is ordered, and when a transfer is complete, is said in
- * gasnet_pgas_copy.h.
+ * GASNet-EX's events, put and get. Part of gasnetex.h. gasnet_pgas_copy.h says what is ordered, and when a transfer is
+ * complete.
  *
- * To a member with a window a transfer is over when the call returns, and so is what a client may wait for before:
- * events of its local completion are GEX_EVENT_INVALID. To others the library waits as long as `lc_opt` wants.
+ * To a member with a window a transfer is complete when the call returns, including its local completion, whose
+ * events are GEX_EVENT_INVALID. To others the library waits as long as `lc_opt` requires.
  */
 #ifndef GASNET_PGAS_GEX_RMA_H
 #define GASNET_PGAS_GEX_RMA_H
@@ -52,7 +52,7 @@ PGAS_HOT void gex_Event_WaitAll(gex_Event_t *pevent, size_t numevents, gex_Flags
 	(void)flags;
 	gasneti_sync_handles(pevent, numevents, "gex_Event_WaitAll");
 }
-/* What is over before the whole is not told apart: its event is the whole's. */
+/* Parts are not tracked apart from the whole operation: the event of a part is the whole's. */
 PGAS_HOT gex_Event_t gex_Event_QueryLeaf(gex_Event_t root, gex_EC_t event_category)
 {
 	(void)event_category;
@@ -86,7 +86,7 @@ PGAS_EXPORT gex_Event_t gasneti_tm_put_far(gex_TM_t tm, gex_Rank_t rank, void *d
 					   enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
 PGAS_EXPORT gex_Event_t gasneti_tm_get_far(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
 					   enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
-/* These, and values of 3, 5, 6 or 7 bytes. */
+/* The same, and values of 3, 5, 6 or 7 bytes. */
 PGAS_EXPORT gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
 					   size_t nbytes, enum gasneti_until until, int implicit) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src,
@@ -97,7 +97,7 @@ PGAS_HOT uint64_t gasneti_tm_window(gex_TM_t tm, gex_Rank_t rank)
 {
 	const uint64_t *windows = tm->windows;
 #if defined(__aarch64__)
-	__asm__("" : "+r"(windows)); /* or the compiler adds the array's place to the rank, which takes one more */
+	__asm__("" : "+r"(windows)); /* or the compiler adds the array's offset to the rank, one instruction more */
 #endif
 	return windows[rank];
 }
@@ -130,7 +130,8 @@ PGAS_HOT gex_Event_t gasneti_tm_put_val(gex_TM_t tm, gex_Rank_t rank, void *dest
 	return GEX_EVENT_INVALID;
 }
 
-/* What a put does about its source. A variable of the caller gets an event that is over: the library waited. */
+/* How long a put waits for its source. If lc_opt is a caller's variable, it gets a completed event: the library
+ * waited. */
 PGAS_HOT enum gasneti_until gasneti_local_completion(gex_Event_t *lc_opt)
 {
 	if (lc_opt == GEX_EVENT_DEFER || lc_opt == GEX_EVENT_GROUP)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names for compiler, system and machine that programs written to GASNet's tools ask for. Part of gasnet_tools.h. */
+/* Names of compiler, system and machine that programs written to GASNet's tools use. Part of gasnet_tools.h. */
 #ifndef GASNET_PGAS_PLATFORM_H
 #define GASNET_PGAS_PLATFORM_H
 
@@ -96,7 +96,7 @@
 #define GASNETT_PUREP(name_arg)
 #define GASNETT_CONSTP(name_arg)
 #define GASNETT_FALLTHROUGH __attribute__((fallthrough));
-/* For arguments of macros that are not used: each is evaluated once, and no compiler finds it without effect. */
+/* For macro arguments that are not used: each is evaluated once, and no compiler warns that it has no effect. */
 #define GASNETT_UNUSED_ARGS1(a_arg) ((void)(a_arg))
 #define GASNETT_UNUSED_ARGS2(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS1(__VA_ARGS__))
 #define GASNETT_UNUSED_ARGS3(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS2(__VA_ARGS__))
@@ -105,7 +105,7 @@
 #define GASNETT_UNUSED_ARGS6(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS5(__VA_ARGS__))
 #define GASNETT_UNUSED_ARGS7(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS6(__VA_ARGS__))
 #define GASNETT_UNUSED_ARGS8(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS7(__VA_ARGS__))
-/* Sizes by the names that GASNet's configuration gives them. A program's own config.h may have them, too. */
+/* Sizes under the names that GASNet's configuration uses. A program's own config.h may define them, too. */
 #ifndef SIZEOF_SHORT
 #define SIZEOF_SHORT 2
 #endif

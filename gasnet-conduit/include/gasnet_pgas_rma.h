@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-1's extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h. What
- * is ordered, and when a transfer is complete, is said in gasnet_pgas_copy.h.
+ * GASNet-1's extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h.
+ * gasnet_pgas_copy.h says what is ordered, and when a transfer is complete.
  */
 #ifndef GASNET_PGAS_RMA_H
 #define GASNET_PGAS_RMA_H
@@ -38,7 +38,7 @@ PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nby
 		gasneti_memset_far(node, dest, val, nbytes);
 		return;
 	}
-	pgas_fence_store_store(); /* as in a put of a word: memset of one word is a way to clear a flag */
+	pgas_fence_store_store(); /* as for a put of a word: memset of one word may clear a flag */
 	memset((char *)dest + window, val, nbytes);
 	pgas_fence_compiler();
 }
@@ -124,7 +124,7 @@ PGAS_HOT gasnet_handle_t gasnet_end_nbi_accessregion(void)
 	return gasneti_end_region();
 }
 
-/* --- explicit handles: GASNET_INVALID_HANDLE for what is complete when the call returns --------------------------- */
+/* --- explicit handles: GASNET_INVALID_HANDLE if the transfer is complete when the call returns -------------------- */
 
 PGAS_HOT gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
@@ -148,7 +148,7 @@ PGAS_HOT gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int va
 	return GASNET_INVALID_HANDLE;
 }
 
-/* Every call of the try_ and wait_ family may be the loop in which a client waits, so all but the nopoll ones poll. */
+/* Any call of the try_ and wait_ family may be in a client's waiting loop, so all but the nopoll ones poll. */
 PGAS_HOT void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
 	gasneti_sync_handle(handle, "gasnet_wait_syncnb");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The platform's names without the rest of gasnet_tools.h, under the name by which Caffeine asks for them. */
+/* The platform's names without the rest of gasnet_tools.h, under the file name that Caffeine includes. */
 #ifndef GASNET_PORTABLE_PLATFORM_H
 #define GASNET_PORTABLE_PLATFORM_H
 

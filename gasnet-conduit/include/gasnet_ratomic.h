@@ -2,10 +2,11 @@
 /*
  * GASNet-EX's remote atomics: atomic domains, and operations on six types. C11 and C++.
  *
- * In memory that is mapped here an operation is one of this CPU's, or a loop of compare and swap where it has none
- * (products, minimum, maximum, floating-point numbers). Operations that come over a wire are done by the owner's CPU
- * with the same: all of them exclude one another, whatever domain they go through. Each is an acquire and a release,
- * but on aarch64, where that costs, those of one instruction only with GEX_FLAG_AD_ACQ or GEX_FLAG_AD_REL.
+ * In memory that is mapped here an operation is a CPU instruction, or a loop of compare and swap if there is none
+ * (products, minimum, maximum, floating-point numbers). The owner's CPU executes operations that arrive over a wire
+ * in the same way: all of them are atomic with respect to each other, whatever domain they use. Each is an acquire
+ * and a release, except on aarch64, where that costs: there a single-instruction operation is relaxed unless it
+ * has GEX_FLAG_AD_ACQ or GEX_FLAG_AD_REL.
  */
 #ifndef GASNET_RATOMIC_H
 #define GASNET_RATOMIC_H
@@ -17,9 +18,9 @@ extern "C" {
 #endif
 
 /*
- * A domain points at the windows of its team, by rank; the library's part of it lies in front of them. They are its own
- * copy: an atomic instruction lets no load behind it begin before it is over, and a pointer to them were one load more
- * that the next one waits for.
+ * A domain points at the windows of its team, by rank; the library's part of it lies in front of them. They are its
+ * own copy: no load after an atomic instruction begins before that completes, and a pointer to the windows would be
+ * one more load that the next one waits for.
  */
 struct gasneti_domain;
 typedef struct gasneti_domain *gex_AD_t;
@@ -39,7 +40,7 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 	return flags & GEX_FLAG_RANK_IS_JOBRANK ? gasneti_windows[rank] : ((const uint64_t *)ad)[rank];
 }
 
-/* Swaps in what expr_arg makes of `old`, until nobody came between, and leaves the old value in old_arg. */
+/* Swaps in the value of expr_arg for `old`, until no other update intervened, and leaves the old value in old_arg. */
 #define GASNETI_AD_LOOP(bits_type_arg, type_arg, at_arg, old_arg, expr_arg)                                            \
 	do {                                                                                                           \
 		bits_type_arg seen_ = __atomic_load_n((bits_type_arg *)(at_arg), __ATOMIC_RELAXED), next_;             \
@@ -53,7 +54,7 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 						      __ATOMIC_RELAXED));                                              \
 	} while (0)
 
-/* How an operation orders what is around it; of one that is loose, nothing. */
+/* The memory order of an operation; a loose one is relaxed. */
 #define GASNETI_AD_ORDER(strong_arg) (loose ? __ATOMIC_RELAXED : (strong_arg))
 PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
 {
@@ -65,7 +66,7 @@ PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
 #endif
 }
 
-/* What has the type's bits, and not its arithmetic. */
+/* Operations that use the type's bits, not its arithmetic. */
 #define GASNETI_AD_CAS(bits_type_arg)                                                                                  \
 	do {                                                                                                           \
 		bits_type_arg bits_, next_;                                                                            \
@@ -96,8 +97,8 @@ PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
 	} while (0)
 
 /*
- * Which bit an operation is. As numbers they lie far apart, and one that is known at run time only would be searched
- * for; by these a compiler makes a table. The statement leaves in was_ what was there before.
+ * The bit number of an operation. The values are far apart, so the compiler would have to search for one that is
+ * known only at run time; with bit numbers it uses a table. The statement leaves the previous value in was_.
  */
 #define GASNETI_AD_BIT(op_arg) __builtin_ctz(GEX_OP_##op_arg)
 #define GASNETI_AD_PLAIN(op_arg, ...)                                                                                  \
@@ -122,15 +123,15 @@ PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
 	GASNETI_AD_BOTH(MIN, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old < a ? old : a))                 \
 	GASNETI_AD_BOTH(MAX, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old > a ? old : a))
 
-/* Exactly one bit. */
+/* True if exactly one bit is set. */
 PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 {
 	return opcode != 0 && (opcode & (opcode - 1)) == 0;
 }
 
 /*
- * One operation here. Each half returns 0 when it has no such one: `at_once` has what is one instruction, `in_loop`
- * what is a loop on some machine. A loop takes registers from all that is in one function with it.
+ * One local operation. Each half returns 0 if it does not have the operation: `at_once` has single instructions,
+ * `in_loop` those that are a loop on some machine. A loop would take registers from everything in the same function.
  */
 #define GASNETI_AD_HALF(half_arg, name_arg, type_arg)                                                                  \
 	PGAS_HOT int gasneti_ad_##half_arg##_##name_arg(type_arg *local, type_arg *result, gex_OP_t opcode,            \
@@ -200,10 +201,10 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 	}
 
 /*
- * Operations that the compiler does not see, as libraries between a program and this one pass them on, are looked up
- * behind a call, which gets its arguments where they lie, with two that it does not use; the way is decided before.
- * On x86_64 the second operand lies on the stack, and would be stored there again: a store, and a load that waits for
- * it, before an atomic that waits for both. It takes the rank's place.
+ * Operations that the compiler does not know, such as those that libraries between a program and this one pass on,
+ * are looked up in a called function. It gets its arguments in the places where the caller has them, with two that
+ * it does not use; the caller has already chosen the window. On x86_64 the second operand would be passed on the
+ * stack: a store, and a load that waits for it, before an atomic that waits for both. So it takes the rank's place.
  */
 #ifdef __x86_64__
 #define GASNETI_AD_PARAMETERS(type_arg)                                                                                \
@@ -219,9 +220,9 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 #endif
 
 /*
- * `far` is the cold exit, for members without a window: fetched values are there when it returns. It too gets values,
- * because a function with something on its stack that has an address gets a guard where compilers are told to: stores
- * before an atomic.
+ * `far` is the cold exit, for members without a window: fetched values are there when it returns. It also takes
+ * values rather than pointers, because a function that takes the address of something on its stack gets a stack
+ * guard if compilers are told to add these: stores before an atomic.
  * budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi), 24 of FADD that is
  * not known (gex_ad_any)
  */
@@ -272,7 +273,7 @@ GASNETI_AD_INTEGER(I64, int64_t, pgas_u64_alias)
 GASNETI_AD_INTEGER(U64, uint64_t, pgas_u64_alias)
 GASNETI_AD_FLOAT(FLT, float, pgas_u32_alias)
 GASNETI_AD_FLOAT(DBL, double, pgas_u64_alias)
-/* The library and its tools have calls for the same types. */
+/* The types; the library and its tools have calls for the same ones. */
 #define GASNETI_AD_TYPES(x_arg)                                                                                        \
 	x_arg(I32, int32_t) x_arg(U32, uint32_t) x_arg(I64, int64_t) x_arg(U64, uint64_t) x_arg(FLT, float)            \
 		x_arg(DBL, double)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet tools: what programs use beside gasnet.h. Timers, atomics, memory barriers, locks, thread keys, environment,
- * small helpers. C11 and C++. Needs no gasnet_init; include with or without gasnet.h.
+ * GASNet tools: what programs use in addition to gasnet.h. Timers, atomics, memory barriers, locks, thread keys,
+ * environment, small helpers. C11 and C++. Does not need gasnet_init; include with or without gasnet.h.
  */
 #ifndef GASNET_TOOLS_H
 #define GASNET_TOOLS_H
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h> /* MIN and MAX, which clients take for granted */
+#include <sys/param.h> /* MIN and MAX, which clients assume */
 #include <time.h>
 
 #ifndef PRIuSZ /* for printf: a size_t */
@@ -75,7 +75,7 @@
 #define GASNETT_CONFIGURE_ARGS ""
 #define GASNETT_USE_GCC_ATTRIBUTE_WARN_UNUSED_RESULT 1
 
-/* A string that can be found in the program file by its label. */
+/* A string that can be found by its label in the program file. */
 #define GASNETT_IDENT(name_arg, text_arg)                                                                              \
 	extern char volatile name_arg[];                                                                               \
 	char volatile name_arg[] = text_arg
@@ -200,7 +200,7 @@ typedef pthread_rwlock_t gasnett_rwlock_t;
 #define gasnett_rwlock_assertwrlocked(l_arg) ((void)(l_arg))
 #define gasnett_rwlock_assertunlocked(l_arg) ((void)(l_arg))
 
-/* One void * per thread and key; NULL at first. */
+/* One void * per thread and key; initially NULL. */
 #if defined(GASNET_SEQ)
 #define GASNETI_THREAD
 #else
@@ -211,7 +211,7 @@ typedef pthread_rwlock_t gasnett_rwlock_t;
 #define gasnett_threadkey_get(key_arg) (GASNETT_CONCAT(gasneti_key_, key_arg))
 #define gasnett_threadkey_set(key_arg, value_arg) ((void)(GASNETT_CONCAT(gasneti_key_, key_arg) = (value_arg)))
 #define gasnett_threadkey_init(key_arg) ((void)0)
-static inline void __attribute__((unused)) _gasneti_threadkey_init(void *key) /* for programs that name it */
+static inline void __attribute__((unused)) _gasneti_threadkey_init(void *key) /* for programs that use this name */
 {
 	(void)key;
 }
@@ -220,7 +220,7 @@ static inline void __attribute__((unused)) _gasneti_threadkey_init(void *key) /*
 
 /* --- bits --------------------------------------------------------------------------------------------------------- */
 
-/* Returns how many of n bytes are zero; the second copies them too. */
+/* Returns how many of n bytes are zero; the second function also copies them. */
 static inline size_t gasnett_count0s(const void *src, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)src;
@@ -265,7 +265,7 @@ PGAS_EXPORT gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandle
 PGAS_EXPORT int gasnett_maximize_rlimits(void);
 PGAS_EXPORT int gasnett_maximize_rlimit(int resource, const char *text);
 PGAS_EXPORT int gasnett_cpu_count(void);
-PGAS_EXPORT int gasnett_set_affinity(int rank); /* 0, or 1 where the system refuses */
+PGAS_EXPORT int gasnett_set_affinity(int rank); /* 0, or 1 if the system refuses */
 #define GASNETT_SET_AFFINITY_SUPPORT 1
 #define GASNETT_SET_AFFINITY(rank_arg) gasnett_set_affinity(rank_arg)
 PGAS_EXPORT const char *gasnett_exe_name(void); /* the program's file */
@@ -282,7 +282,7 @@ PGAS_EXPORT char *gasnett_getenv_withdefault(const char *name, const char *fallb
 PGAS_EXPORT int gasnett_getenv_yesno_withdefault(const char *name, int fallback);
 PGAS_EXPORT int64_t gasnett_getenv_int_withdefault(const char *name, int64_t fallback, uint64_t unit);
 PGAS_EXPORT double gasnett_getenv_dbl_withdefault(const char *name, double fallback);
-/* Shown once each, where GASNET_VERBOSEENV asks for it: on the first node. The calls above show what they answer. */
+/* Printed once each on the first node, if GASNET_VERBOSEENV is set. The calls above print what they return. */
 PGAS_EXPORT int gasnett_verboseenv(void);
 PGAS_EXPORT void gasnett_envstr_display(const char *name, const char *value, int is_default);
 PGAS_EXPORT void gasnett_envint_display(const char *name, int64_t value, int is_default, int is_memory);
@@ -293,7 +293,7 @@ PGAS_EXPORT const char *gasnett_performance_warning_str(void);
 PGAS_EXPORT void gasnett_backtrace_init(const char *program);
 PGAS_EXPORT int gasnett_print_backtrace(int fd);
 PGAS_EXPORT int gasnett_print_backtrace_ifenabled(int fd);
-/* Waits until *flag is 0, which a debugger writes, or SIGCONT does; the second one only with GASNET_FREEZE_ON_ERROR. */
+/* Waits until a debugger or SIGCONT sets *flag to 0; the second one only with GASNET_FREEZE_ON_ERROR. */
 PGAS_EXPORT void gasnett_freezeForDebuggerNow(volatile int *flag, const char *flagsymname);
 PGAS_EXPORT void gasnett_freezeForDebuggerErr(void);
 extern PGAS_EXPORT volatile int gasnet_frozen; /* the flag of GASNET_FREEZE and GASNET_FREEZE_ON_ERROR */
@@ -302,10 +302,10 @@ PGAS_EXPORT void *gasnett_mmap(uintptr_t bytes);
 
 typedef struct {
 	const char *name;
-	int (*fnp)(int fd); /* returns 0 when it has printed a backtrace */
+	int (*fnp)(int fd); /* returns 0 if it has printed a backtrace */
 	int threadsupport;
 } gasnett_backtrace_type_t;
-/* A program that defines this prints backtraces in its own way. */
+/* A program that defines this prints its own backtraces. */
 extern gasnett_backtrace_type_t gasnett_backtrace_user;
 
 /* Debug allocation: plain in this library. */
@@ -326,7 +326,7 @@ static inline void gasneti_no_trace(const char *format, ...)
 {
 	(void)format;
 }
-/* Names that programs name so that a compiler does not find them unused. */
+/* Programs use these names to avoid warnings about unused symbols. */
 #define _gasnett_trace_printf_noop gasneti_no_trace
 #define GASNETT_TRACE_ENABLED 0
 #define GASNETT_TRACE_SETSOURCELINE(file_arg, line_arg) ((void)0)

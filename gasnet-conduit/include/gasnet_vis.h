@@ -2,10 +2,10 @@
 /*
  * Vector, indexed and strided transfers of GASNet-EX, and those of GASNet-1 in the second half. C11 and C++.
  *
- * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided: elemsz
- * contiguous bytes, repeated count[0] times at strides[0], that count[1] times at strides[1], and so on; GASNet-1 has
- * elemsz in count[0]. Both sides have the same number of bytes. As with plain transfers an operation is complete when
- * it returns.
+ * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided:
+ * elemsz contiguous bytes, repeated count[0] times at strides[0], that repeated count[1] times at strides[1], and so
+ * on; GASNet-1 has elemsz in count[0]. Both sides have the same number of bytes. As with plain transfers an
+ * operation is complete when it returns.
  */
 #ifndef GASNET_VIS_H
 #define GASNET_VIS_H
@@ -19,7 +19,7 @@ extern "C" {
 /* --- GASNet-EX ---------------------------------------------------------------------------------------------------- */
 
 #define GEX_VIS_MAX_PEERCOMPLETION ((size_t)2048)
-/* The next put of this thread, when it is complete, runs a medium reply handler at its peer; handler 0: none does. */
+/* The next put of this thread runs a medium reply handler at its peer when it is complete; handler 0: it does not. */
 PGAS_EXPORT void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source_addr, size_t nbytes,
 						  gex_Flags_t flags) PGAS_NOEXCEPT;
 
@@ -81,7 +81,8 @@ PGAS_EXPORT void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const si
 PGAS_EXPORT void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
 				  const size_t srcstrides[], const size_t count[], size_t stridelevels) PGAS_NOEXCEPT;
 
-/* The non-blocking forms: the same, and a handle that is complete. Far nodes get all pieces before anybody waits. */
+/* The non-blocking forms: the same, with a completed handle. Transfers of all pieces to a far node start before any
+ * wait. */
 #define GASNETI_VIS(name_arg, params_arg, args_arg)                                                                    \
 	static inline gasnet_handle_t name_arg##_nb_bulk params_arg                                                    \
 	{                                                                                                              \
@@ -119,7 +120,7 @@ GASNETI_VIS(gasnet_gets,
 	    (dstaddr, dststrides, srcnode, srcaddr, srcstrides, count, stridelevels))
 #undef GASNETI_VIS
 
-/* Part of gasnet_tools.h, but of these types: lists and strides as text, into a buffer of so many bytes. */
+/* Part of gasnet_tools.h, but for these types: lists and strides as text, written into a buffer of that size. */
 typedef struct {
 	size_t minsz, maxsz, totalsz;
 	void *minaddr, *maxaddr;
@@ -133,7 +134,7 @@ PGAS_EXPORT size_t gasnett_format_addrlist_bufsz(size_t count);
 PGAS_EXPORT gasnett_addrlist_stats_t gasnett_format_addrlist(char *buf, size_t count, void *const *list, size_t len);
 PGAS_EXPORT size_t gasnett_format_strides_bufsz(size_t count);
 PGAS_EXPORT void gasnett_format_strides(char *buf, size_t count, const size_t *list);
-/* These return the bytes of the transfer. */
+/* These return the number of bytes that the transfer moves. */
 PGAS_EXPORT size_t gasnett_format_putvgetv_bufsz(size_t dstcount, size_t srccount);
 PGAS_EXPORT size_t gasnett_format_putvgetv(char *buf, gasnet_node_t node, size_t dstcount,
 					   gasnet_memvec_t const dstlist[], size_t srccount,
@@ -146,7 +147,7 @@ PGAS_EXPORT size_t gasnett_format_putsgets(char *buf, void *stats, gasnet_node_t
 					   const size_t dststrides[], void *srcaddr, const size_t srcstrides[],
 					   const size_t count[], size_t stridelevels);
 
-/* The same for GASNet-EX's types, which these names stand for where gasnet.h is not included. */
+/* The same for GASNet-EX's types; if gasnet.h is not included, the names above stand for these. */
 PGAS_EXPORT size_t gasneti_format_putvgetv(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,
 					   gex_Memvec_t const dstlist[], size_t srccount, gex_Memvec_t const srclist[]);
 PGAS_EXPORT size_t gasneti_format_putigeti(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,

@@ -4,11 +4,11 @@
  * Messages and transfers are in the files at the end; atomics, vector transfers and collectives in gasnet_ratomic.h,
  * gasnet_vis.h and gasnet_coll.h, which a client includes itself. C11 and C++.
  *
- * A client defines exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC first; see gasnet-pgas(7).
+ * A client first defines exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC; see gasnet-pgas(7).
  *
- * Objects are pointers. All but a team are opaque; a team's first words are read by inline calls: by rank, what to add
- * to an address of that member to get the address here (0: ask the library), and the member's rank in the job. So a
- * transfer through a team costs what one through the job's own numbers does.
+ * Objects are pointers. All but a team are opaque; inline calls read a team's first words: by rank, what to add to
+ * an address of that member to get the local address (0: call the library), and the member's rank in the job. So a
+ * transfer through a team costs the same as one by the rank in the job.
  */
 #ifndef GASNETEX_H
 #define GASNETEX_H
@@ -26,7 +26,7 @@ typedef struct gasneti_client *gex_Client_t;
 typedef struct gasneti_endpoint *gex_EP_t;
 typedef struct gasneti_segment *gex_Segment_t;
 typedef struct gasneti_team *gex_TM_t;
-typedef struct gasneti_kind *gex_MK_t; /* of memory: gasnet_mk.h */
+typedef struct gasneti_kind *gex_MK_t; /* memory kind: gasnet_mk.h */
 #define GEX_CLIENT_INVALID ((gex_Client_t)0)
 #define GEX_EP_INVALID ((gex_EP_t)0)
 #define GEX_SEGMENT_INVALID ((gex_Segment_t)0)
@@ -74,8 +74,8 @@ typedef uint32_t gex_TI_t;
 #define GEX_TI_IS_REQ ((gex_TI_t)8)
 #define GEX_TI_IS_LONG ((gex_TI_t)16)
 #define GEX_TI_ALL ((gex_TI_t)31)
-/* Part of gasnet_tools.h, but of these types: the names in a value, as text with its end into buf, unless that is NULL.
- * Returns the bytes that it needs. */
+/* Part of gasnet_tools.h, but for these types: writes the names in a value as zero-terminated text into buf, unless
+ * that is NULL. Returns the number of bytes needed. */
 PGAS_EXPORT size_t gasnett_format_dt(char *buf, gex_DT_t dt) PGAS_NOEXCEPT;
 PGAS_EXPORT size_t gasnett_format_op(char *buf, gex_OP_t op) PGAS_NOEXCEPT;
 PGAS_EXPORT size_t gasnett_format_ti(char *buf, gex_TI_t ti) PGAS_NOEXCEPT;
@@ -98,11 +98,11 @@ typedef struct {
 #define GEX_THREAD_ROLE_RCV 1U
 #define GEX_THREAD_ROLE_SND 2U
 
-/* What inline calls read of a team; the library's part of it lies in front. */
+/* What inline calls read of a team; the library's own part lies in front of it. */
 struct gasneti_team {
 	const gasnet_node_t *jobranks; /* by rank */
 	gex_Rank_t rank, size;
-	__extension__ uint64_t windows[]; /* by rank, as gasneti_windows by rank in the job */
+	__extension__ uint64_t windows[]; /* by rank; as gasneti_windows, which is by rank in the job */
 };
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */
@@ -225,7 +225,7 @@ PGAS_EXPORT void gasnet_barrier_notify(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier_wait(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier_try(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier(int id, int flags) PGAS_NOEXCEPT; /* notify and wait in one */
-/* Returns non-zero if nobody named the last completed barrier, else 0 and the name in *id. */
+/* Returns non-zero if no node named the last completed barrier, else 0 and the name in *id. */
 PGAS_EXPORT int gasnet_barrier_result(int *id) PGAS_NOEXCEPT;
 
 /* --- handler-safe locks ------------------------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// libgasnet-pgas-tools.so: statistics, timelines and hang reports of GASNet programs (profile/). It takes over the
-// exported names that calls end in, counts, and calls the library's; gasnet_profile.h says what else it knows, and why
-// inline code of the client comes here, too. Nothing of it is loaded unless SHMEM_STATS, SHMEM_TRACE or
+// libgasnet-pgas-tools.so: statistics, timelines and hang reports of GASNet programs (profile/). It interposes the
+// exported names in which calls end, counts, and calls the library's versions; gasnet_profile.h says what else it
+// learns, and why the client's inline code comes here, too. Nothing of it is loaded unless SHMEM_STATS, SHMEM_TRACE or
 // SHMEM_HANG_AFTER is set.
 //
 //   gasnet_look_calls  the names, and what inline code would have done
-//   gasnet_look_job    when the job begins and ends; what tools/ asks for
+//   gasnet_look_job    when the job begins and ends; what tools/ needs
 #pragma once
 
 #include "core/gasnet_profile.h"
@@ -30,20 +30,20 @@ enum class call : uint16_t {
 #include "gasnet_look_names.def"
 	count
 };
-call call_of(const char *text, call otherwise); // by its name
+call call_of(const char *text, call otherwise); // finds a call by its name
 
 extern struct gasneti_tool_facts g_facts __attribute__((visibility("hidden")));
 
-// The count of transfers that inline code looks at before it waits for those of its own never becomes 0.
+// Keeps the count of transfers that inline code checks before it waits from ever becoming 0.
 constexpr uint64_t kAlwaysPending = uint64_t{1} << 32;
 
-// Where this process is, for the others to see; and where it was: a handler's call is inside of another. Threads share
-// one place: that of the last who came to one.
+// Publishes where this process is, for the others to read, and remembers where it was: a handler's call is nested in
+// another. Threads share one place: the last thread to enter one sets it.
 class standing {
 public:
 	void enter(call id, uint64_t since, size_t bytes, int node);
 	void leave() const;
-	void with(gex_TM_t tm) const; // all take part; null: the whole job
+	void with(gex_TM_t tm) const; // all members take part; null: the whole job
 	void waits_for(gex_Event_t event) const;
 
 private:
@@ -51,10 +51,10 @@ private:
 	int32_t node_ = kNoPe;
 	uint64_t since_ = 0, bytes_ = 0, team_ = 0;
 };
-// A collective that began with this call: who waits for its event waits for that.
+// Notes a collective that this call began: a wait for the event waits for that collective.
 void note_started(gex_Event_t event, call id, gex_TM_t tm);
 
-// Stands in a call from its beginning to its end.
+// Records that the process is in a call, from its beginning to its end.
 class look {
 public:
 	look(call id, family f, size_t bytes = 0, int64_t node = kNoPe);
@@ -67,7 +67,7 @@ public:
 		if (start_)
 			standing_.waits_for(event);
 	}
-	// Goes on with the call of a team.
+	// Continues with the library's call, for a call of a team.
 	template <class Next>
 	auto of_team(gex_TM_t tm, Next &&next) const
 	{

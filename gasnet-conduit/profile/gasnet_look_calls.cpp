@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The names that calls end in. Transfers to memory that is mapped here are done here, as inline code does them where no
-// tool looks on; all else by the library.
+// The names in which calls end. Transfers to memory that is mapped here are done here, as inline code does without a
+// tool; everything else is done by the library.
 #include "gasnet_look.hpp"
 #include "tool_trace.hpp"
 
@@ -12,7 +12,7 @@
 #include <gasnet_ratomic.h>
 
 #define TOOL_NAME extern "C" __attribute__((visibility("default")))
-// The library's call of the name that is being taken over.
+// The library's version of the interposed name.
 #define NEXT(name) static const auto next = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
 namespace pgas_tools {
@@ -21,9 +21,9 @@ namespace pgas_tools {
 
 namespace {
 thread_local const void *t_waiting = nullptr; // the GASNET_BLOCKUNTIL that this thread has been in since its last call
-thread_local uint64_t t_waiting_since = 0;    // since nothing has arrived in it
+thread_local uint64_t t_waiting_since = 0;    // since when nothing has arrived in it
 
-// The last collectives that this thread began: a program has few of them under way.
+// The last collectives that this thread began: a program has few of them in progress.
 struct started {
 	gex_Event_t event;
 	gex_TM_t tm;
@@ -33,7 +33,7 @@ constexpr uint32_t kStarted = 8;
 thread_local started t_started[kStarted];
 thread_local uint32_t t_started_at = 0;
 
-// The first team is known to its handle's readers by this.
+// Stands for the first team, in place of its handle.
 constexpr uint64_t kWholeJob = 1;
 
 bool is_whole_job(gex_TM_t tm)
@@ -97,7 +97,7 @@ void note_started(gex_Event_t event, call id, gex_TM_t tm)
 {
 	if (!g.wish.hang_after || event == GEX_EVENT_INVALID)
 		return;
-	for (started &s : t_started) // events come again
+	for (started &s : t_started) // handles of events are reused
 		if (s.event == event) {
 			s = {event, tm, id};
 			return;
@@ -136,7 +136,7 @@ look::~look()
 
 namespace {
 
-// The window of a node that may be none; 0: ask the library.
+// The window of a node, which may be invalid; 0: call the library.
 uint64_t window_of(gasnet_node_t node)
 {
 	if (!g.mine || node >= gasneti_front.nodes || pgas_load_relaxed(&g_facts.outside[node]))
@@ -160,7 +160,7 @@ int64_t source_of(gasnet_token_t token)
 	return gasnet_AMGetMsgSource(token, &node) == GASNET_OK ? static_cast<int64_t>(node) : kNoPe;
 }
 
-// What the client gets for a transfer that is over: something to wait for, where it may.
+// What the client gets for a completed transfer: an event to wait for, if the call returns one.
 gex_Event_t over(const look &here, gasneti_until until, int implicit)
 {
 	return until != GASNETI_DONE && !implicit && here.counts() ? gasneti_tool_over() : GEX_EVENT_INVALID;
@@ -204,7 +204,7 @@ call gex_get_call(gasneti_until until, int implicit)
 				     : call::gex_RMA_GetNB;
 }
 
-// The low bytes of a value, whatever the machine's order.
+// The low bytes of a value, on machines of either byte order.
 size_t skipped(size_t bytes)
 {
 	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(gasnet_register_value_t) - bytes : 0;
@@ -259,7 +259,7 @@ TOOL_NAME void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_
 	const uint64_t window = window_of(node);
 	if (!window)
 		return next(node, dest, val, nbytes);
-	pgas_fence_stores(); // a memset of one word is a way to clear a flag
+	pgas_fence_stores(); // a memset of one word may clear a flag
 	memset(static_cast<char *>(dest) + window, val, nbytes);
 	pgas_fence_compiler();
 }
@@ -348,9 +348,9 @@ TOOL_NAME gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const
 GASNETI_AD_TYPES(GASNETI_ATOMIC)
 #undef GASNETI_ATOMIC
 
-// --- what is under way -----------------------------------------------------------------------------------------------
+// --- pending transfers -----------------------------------------------------------------------------------------------
 
-// The library takes away all that it waited for, ours included.
+// The library subtracts everything it waited for, including the tool's part.
 TOOL_NAME void gasneti_sync_far(void) noexcept
 {
 	NEXT(gasneti_sync_far);
@@ -402,9 +402,9 @@ TOOL_NAME int gasneti_poll(void) noexcept
 	return next();
 }
 
-// Turns that follow one another are one wait. Their time adds up; the timeline has the first. For how long nothing has
-// arrived is said as the time that a process has been in it: whether the next turn is of another wait at the same
-// address nobody can tell.
+// Consecutive turns are one wait. Their time adds up; the timeline has the first. How long nothing has arrived is
+// reported as the time that a process has been in it: nobody can tell whether the next turn belongs to another wait at
+// the same address.
 TOOL_NAME void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
 	NEXT(gasneti_wait_turn);
@@ -426,7 +426,7 @@ TOOL_NAME void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 		const look here(call::GASNET_BLOCKUNTIL, family::wait);
 		next(wait);
 	}
-	t_waiting = wait; // behind what handlers called
+	t_waiting = wait; // after the calls of handlers
 }
 
 // --- messages --------------------------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ TOOL_NAME void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 		return next args;                                                                                      \
 	}
 
-// Negotiated payload: counted when it is sent, to the node that it was prepared for. A thread prepares one at a time.
+// Negotiated payload: counted when it is sent, for the node that it was prepared for. A thread prepares one at a time.
 namespace {
 thread_local int64_t t_prepared_for = kNoPe;
 
@@ -498,7 +498,7 @@ size_t vector_bytes(size_t count, const Vec *list)
 
 size_t strided_bytes(size_t element, const size_t *count, size_t levels)
 {
-	for (size_t i = 0; element && i < levels; i++) // without bytes the rest may be missing
+	for (size_t i = 0; element && i < levels; i++) // if there are no bytes, the other arguments may be missing
 		element *= count[i];
 	return element;
 }

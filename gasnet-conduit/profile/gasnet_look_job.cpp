@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// When the job begins and ends, and what tools/ asks for. GASNet has no last meeting: nodes leave one by one, and those
-// of a host stay readable when they are gone, but not those of other hosts. So the collector tells all when it has read
-// their figures, and they wait for that.
+// When the job begins and ends, and what tools/ needs. GASNet has no final synchronisation: nodes leave one by one, and
+// those of a host stay readable when they are gone, but not those of other hosts. So the collector tells all nodes when
+// it has read their figures, and they wait for that.
 #include "gasnet_look.hpp"
 #include "tool_trace.hpp"
 
@@ -16,7 +16,7 @@ struct gasneti_tool_facts g_facts;
 
 namespace {
 
-constexpr uint64_t kPatienceNs = 60'000'000'000; // for the collector, should it hang
+constexpr uint64_t kPatienceNs = 60'000'000'000; // how long to wait for the collector, in case it hangs
 
 constexpr row_facts kFamilies[] = {
 #define FAMILY(name, text, is_waiting) {text, "", is_waiting, false},
@@ -27,7 +27,7 @@ constexpr const char *kNames[] = {
 #include "gasnet_look_names.def"
 };
 
-// Every node's word: the collector has its figures.
+// A word at every node: the collector has read its figures.
 uint64_t *collected_word()
 {
 	return &g.mine->head.pong;
@@ -61,7 +61,7 @@ void joined()
 	g.wish.trace = g_facts.trace;
 	g.wish.hang_after = g_facts.hang_after;
 	g.wish.events = g_facts.events;
-	if (!note_places()) { // a few bytes per node; and the others count on this one
+	if (!note_places()) { // a few bytes per node; and the other nodes depend on this one
 		fprintf(stderr, "node %d: statistics: out of memory\n", g.my_pe);
 		gasnet_exit(1);
 	}
@@ -92,7 +92,7 @@ void leaving()
 	g.counting = false;
 	head &h = g.mine->head;
 	h.end_ns = now_ns();
-	pgas_store_relaxed(&h.left, 1u); // all see it who see that this node leaves
+	pgas_store_relaxed(&h.left, 1u); // visible to every node that sees this one leave
 }
 
 void all_left(int all, int code)
@@ -134,7 +134,7 @@ call call_of(const char *text, call otherwise)
 	return otherwise;
 }
 
-// --- what tools/ asks for --------------------------------------------------------------------------------------------
+// --- what tools/ needs -----------------------------------------------------------------------------------------------
 
 row_facts facts_of(uint32_t row)
 {
@@ -190,7 +190,7 @@ void await_word(const uint64_t *mine, uint64_t least)
 
 void settle_words()
 {
-	gasneti_tool_progress(); // what was set is there when the call returns
+	gasneti_tool_progress(); // what was set has arrived when the call returns
 }
 
 bool signal_fits(uint64_t, int, uint64_t)
@@ -214,6 +214,6 @@ void stop_job(int status)
 
 } // namespace pgas_tools
 
-// By this the library knows that the loader has taken us.
+// The library looks up this symbol to find out whether the loader accepted the tool.
 extern "C" __attribute__((visibility("default"))) const struct gasneti_tool gasneti_tool_is_here = {
 	GASNETI_TOOL_VERSION, pgas_tools::joined, pgas_tools::leaving, pgas_tools::all_left};

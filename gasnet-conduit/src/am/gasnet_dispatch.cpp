@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From a message to its handler: 17 numbers of arguments, with and without a payload.
+// From a message to its handler: 17 possible numbers of arguments, with and without a payload.
 #include "kinds/gasnet_kinds.hpp"
 #include "gasnet_message.hpp"
 
@@ -71,7 +71,7 @@ bool run_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, unsign
 	fail("message from node %u for handler %u, which is not registered", source, handler);
 }
 
-// How a message calls its handler, as gex_flags of an entry say it: one bit of each group.
+// How a message calls its handler, in the terms of an entry's gex_flags: one bit of each group.
 gex_Flags_t call_flags(uint64_t word)
 {
 	static_assert(GEX_FLAG_AM_SHORT == 1u << GASNETI_SHORT && GEX_FLAG_AM_MEDIUM == 1u << GASNETI_MEDIUM &&
@@ -107,7 +107,7 @@ const char *words_of(gex_Flags_t flags, char (&text)[48])
 	     word_rank_of_pair(word), words_of(call_flags(word), sent), word_args(word));
 }
 
-// The handler that an endpoint beside the first has; where it has none of its own, the first one's.
+// The handler of an endpoint other than the first; if it has none of its own, the first endpoint's.
 const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 {
 	const uint8_t handler = word_handler(word);
@@ -118,7 +118,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	     handler, ep.index);
 }
 
-// The message came through a pair of endpoints. Null: it makes no sense.
+// The message came through a pair of endpoints. Returns null if it is malformed.
 [[gnu::cold]] gasneti_handler_fn through_pair(uint64_t word, gasneti_token &token)
 {
 	token.source = word_rank_of_pair(word);
@@ -137,7 +137,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	return entry.gex_fnptr;
 }
 
-// A message's handler, and what it may ask of who sent it. Null: it makes no sense.
+// A message's handler, and the token that tells it about the sender. Null if the message is malformed.
 [[gnu::always_inline]] inline gasneti_handler_fn find(uint64_t word, const arg *args, gasneti_token &token)
 {
 	const gasnet_node_t source = word_rank(word);
@@ -153,7 +153,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	return fn;
 }
 
-// A medium message of this node to itself.
+// A medium message from this node to itself.
 [[gnu::always_inline]] inline void run_own(uint64_t word, void *payload, size_t nbytes, const arg *args)
 {
 	const bool inside = t_in_handler;
@@ -181,7 +181,7 @@ void run_medium_own(uint64_t word, void *payload, size_t nbytes, const arg *args
 	run_own(word, payload, nbytes, args);
 }
 
-// A copy, because the handler may change the payload, and the caller of a reply may be about to send its own.
+// Makes a copy, because the handler may change the payload, and the caller that replies may be about to send its own.
 void run_medium_here(uint64_t word, const void *src, size_t nbytes, const arg *args) noexcept
 {
 	alignas(16) char room[512];
@@ -192,7 +192,7 @@ void run_medium_here(uint64_t word, const void *src, size_t nbytes, const arg *a
 	run_own(word, room, nbytes, args);
 }
 
-// A message is what a node of this job wrote, still it is checked before it is believed.
+// A node of this job wrote the message, but it is checked before it is used anyway.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 {
 	uint64_t word;
@@ -213,7 +213,7 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 		const size_t pos = word_payload(word);
 		if (pos < 8 || pos > bytes)
 			return false;
-		// the handler may write into it: it is the receiver's memory
+		// the handler may write to it: it is the receiver's memory
 		payload = const_cast<char *>(message) + pos;
 		nbytes = bytes - pos;
 	} else if (category == GASNETI_SHORT) {

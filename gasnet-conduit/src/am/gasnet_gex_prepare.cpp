@@ -4,11 +4,11 @@
 // cancel it holds one of
 //
 //   slot     a slot of the target's ring, claimed inline          client   nothing: the buffer is the client's
-//   annex    the same, and the payload goes into its annex        own      a buffer of ours
+//   annex    the same, and the payload goes into its annex        own      a buffer of the library
 //   place    a slot or eager buffer, claimed by the provider
 //
-// No handler runs in between in that thread; but commit may run some, which may prepare replies, so it takes what the
-// descriptor holds out of it first.
+// No handler runs in between in that thread; but commit may run some, which may prepare replies, so commit first
+// empties the descriptor.
 #include "gasnet_gex_send.hpp"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ enum class holds : uint8_t { nothing, slot, annex, place, own, client };
 struct descriptor : gasneti_srcdesc {
 	holds what;
 	gasnet_node_t node;
-	gasnet_token_t token; // of a reply
-	uint64_t fit;         // the message's word: arguments, kind and endpoints; of a slot all but the handler
+	gasnet_token_t token; // for a reply
+	uint64_t fit;         // the message's word: arguments, kind and endpoints; for a slot, all but the handler
 	size_t offset;        // of the payload in the message
 	union {
 		struct pgas_hot_claim slot;
@@ -34,9 +34,9 @@ struct descriptor : gasneti_srcdesc {
 };
 __thread descriptor t_descriptor __attribute__((tls_model("initial-exec")));
 
-// What prepare alone knows.
+// Bits that only prepare knows.
 constexpr uint64_t kEndBits = word_with_ends(0xff, 0xff);
-// What prepare and commit must agree about.
+// Bits that prepare and commit must agree on.
 constexpr uint64_t kFitBits = uint64_t{0xff} << GASNETI_WORD_ARGS | uint64_t{0xff} << GASNETI_WORD_KIND;
 
 const char *name_of(uint64_t word)
@@ -47,10 +47,10 @@ const char *name_of(uint64_t word)
 	return medium ? "RequestMedium" : "RequestLong";
 }
 
-// --- buffers of ours: a thread keeps one -----------------------------------------------------------------------------
+// --- library buffers: a thread keeps one -----------------------------------------------------------------------------
 
 __thread char *t_kept __attribute__((tls_model("initial-exec")));
-struct kept_free { // looked at only when a buffer is made, because that takes a call
+struct kept_free { // referenced only when a buffer is created, because that costs a call
 	bool at_end = false;
 	~kept_free() { free(t_kept); }
 };
@@ -111,7 +111,7 @@ void hold_own(descriptor &d, size_t most)
 	d.size = std::min<size_t>(most, gasneti_front.max_medium);
 }
 
-// A place at the target: 0, -FI_EAGAIN: none is free, or -FI_EOPNOTSUPP: it has none to give.
+// Claims a place at the target. Returns 0, -FI_EAGAIN if none is free, or -FI_EOPNOTSUPP if the target has none.
 int hold_place(descriptor &d, size_t args, size_t most)
 {
 	const size_t size = std::min<size_t>(most, gasneti_front.max_medium);
@@ -128,7 +128,8 @@ int hold_place(descriptor &d, size_t args, size_t most)
 	return 0;
 }
 
-// Where neither a client's buffer nor a place will do, or is wanted. False: only a place will do, and is to be had.
+// Uses the client's buffer, or a library buffer for a long message or a message to this node. False: the caller has to
+// claim a place at the target.
 bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t most)
 {
 	d.fit = word;
@@ -146,7 +147,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return false;
 }
 
-// A claimed slot; where its payload goes, the caller says.
+// Records a claimed slot; the caller says where its payload goes.
 [[gnu::always_inline]] inline descriptor &hold_claim(holds what, struct pgas_slot *slot,
 						     const struct pgas_peer_hot *peer, uint64_t pos, uint64_t word)
 {
@@ -160,7 +161,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return d;
 }
 
-// Of a medium message that goes into the slot itself. The word has the payload's place, too.
+// For a medium message that goes into the slot itself. The word includes the payload's position.
 [[gnu::always_inline]] inline descriptor &hold_slot(const struct pgas_hot_claim &c, uint64_t word, size_t most)
 {
 	descriptor &d = hold_claim(holds::slot, c.slot, c.peer, c.at, word);
@@ -171,7 +172,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return d;
 }
 
-// Of one that goes into its annex.
+// For a message that goes into the slot's annex.
 [[gnu::always_inline]] inline descriptor &hold_annex(const struct pgas_hot_claim &c, uint64_t word, size_t most)
 {
 	descriptor &d = hold_claim(holds::annex, c.slot, c.peer, c.at, word);
@@ -182,8 +183,8 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return d;
 }
 
-// A medium request to another node of this host, after what had arrived was handled: as the inline code does it, which
-// has given up for that. False: there is no room, or nothing at hand.
+// Prepares a medium request to another node of this host as the inline code does, which gave up because messages had
+// arrived; they have been handled now. False if there is no room, or the payload is too large for that.
 [[gnu::noinline]] bool prepare_near(gasnet_node_t dest, uint64_t word, size_t most)
 {
 	const size_t pos = slot_payload_at(word_args(word));
@@ -199,7 +200,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return true;
 }
 
-// A medium request to this node, or to another of this host, when nothing is wrong; else what is wrong is found later.
+// A medium request to this node or to another of this host, if there is no error; errors are found later.
 [[gnu::always_inline]] inline bool prepare_quick(descriptor &d, gasnet_node_t dest, uint64_t word,
 						 const void *client_buf, size_t least, size_t most)
 {
@@ -237,7 +238,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 		}
 		if (flags & GEX_FLAG_IMMEDIATE)
 			return GEX_AM_SRCDESC_NO_OP;
-		gasneti_wait_turn(&wait); // handlers that it runs leave a descriptor that holds nothing
+		gasneti_wait_turn(&wait); // the handlers it runs leave a descriptor that holds nothing
 	}
 }
 
@@ -274,7 +275,7 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 	}
 }
 
-// A medium message of this node to itself, in a buffer of ours, where the handler may have it. It may prepare a reply.
+// A medium message from this node to itself, in a library buffer that the handler may modify. It may prepare a reply.
 [[gnu::always_inline]] inline int commit_here(descriptor &d, uint64_t word, size_t nbytes,
 					      const gasnet_handlerarg_t *args)
 {
@@ -298,7 +299,7 @@ int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *dst, const 
 		       : gex_request_long(d.node, word, d.addr, nbytes, dst, args, now);
 }
 
-// Without a loop over arguments where there are none.
+// Without arguments there is no loop over them.
 template <bool has_args>
 [[gnu::always_inline]] inline int commit_slot_here(descriptor &d, uint64_t word, size_t nbytes,
 						   const gasnet_handlerarg_t *args)
@@ -360,8 +361,8 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	return GASNET_OK;
 }
 
-// A request in an eager buffer of the target's, whose slot is free as a rule: nothing runs meanwhile, and what the
-// descriptor holds may stay in it.
+// A request in an eager buffer of the target, whose slot is usually free: nothing runs meanwhile, so the descriptor may
+// keep what it holds.
 [[gnu::noinline]] int commit_eager(descriptor &d, uint64_t word, size_t nbytes, gex_Flags_t flags,
 				   const gasnet_handlerarg_t *args) noexcept
 {
@@ -380,7 +381,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	return !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
 }
 
-// Apart from gasneti_commit, and with its arguments in the same order, so that it moves fewer of them.
+// Separate from gasneti_commit, with its arguments in the same order so that fewer of them are moved.
 [[gnu::noinline]] int commit_elsewhere(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
 				       const gasnet_handlerarg_t *args) noexcept
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's active messages with a fixed payload, where the inline path of gasnet_pgas_gex_am.h ends. Its calls
-// return nothing about what is wrong, so that ends the job. Why nothing deadlocks is said in gasnet_send.cpp.
+// GASNet-EX's active messages with a fixed payload, where the inline path of gasnet_pgas_gex_am.h ends. Its calls do
+// not return errors, so an error ends the job. gasnet_send.cpp explains why there are no deadlocks.
 #include "gasnet_gex_send.hpp"
 #include "kinds/gasnet_objects.hpp"
 
@@ -22,7 +22,7 @@ const char *reply_name(unsigned category)
 					    : "gex_AM_ReplyLong";
 }
 
-// Sends now, or not at all: false.
+// Sends now, or returns false without sending.
 bool send_now(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
 {
 	if (is_here(node)) {
@@ -54,7 +54,7 @@ int send_gex_reply(gasnet_token_t token, const void *head, size_t head_bytes, co
 	return token->replied ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
-// The payload goes to the segment of the endpoint that gets the message.
+// The payload goes to the segment of the endpoint that receives the message.
 void put_long(gasnet_node_t node, uint64_t word, void *dst, const void *src, size_t nbytes)
 {
 	if (PGAS_LIKELY(!word_at(word)))
@@ -64,9 +64,10 @@ void put_long(gasnet_node_t node, uint64_t word, void *dst, const void *src, siz
 		       word_at(word), dst, src, nbytes);
 }
 
-// The payload of a long message must not be there when the message cannot follow: its slot is claimed first. Not where
-// the payload needs the target's help to get there, as on another host: that would wait with a slot in hand, so the
-// message waits for room behind its payload. GASNET_ERR_NOT_READY: no room, and nothing was done.
+// The payload of a long message must not arrive if the message cannot follow, so its slot is claimed first. The
+// exception is a payload that needs the target's help to arrive, for instance on another host: it would wait while
+// holding a slot, so there the message waits for room after its payload. GASNET_ERR_NOT_READY: no room, and nothing was
+// done.
 int long_now(gasnet_node_t node, uint64_t word, const void *src, size_t nbytes, void *dst,
 	     const gasnet_handlerarg_t *args, bool *done)
 {
@@ -111,7 +112,7 @@ void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
 		fail("%s: the second reply of one handler", call);
 }
 
-// Whether it fits where an endpoint beside the first has its segment, its transfer says.
+// For an endpoint other than the first, the transfer checks whether the payload fits its segment.
 void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept
 {
 	const unsigned kind = word_kind(word), category = word_category(word);
@@ -262,7 +263,7 @@ extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const vo
 
 namespace {
 
-// What the word says of the way there.
+// The endpoint bits of the word for this pair.
 uint64_t ends_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
 	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_AM);

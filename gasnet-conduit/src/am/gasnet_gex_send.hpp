@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's ways of sending, for fixed and negotiated payload. `now`: or not at all, and GASNET_ERR_NOT_READY.
+// GASNet-EX's ways of sending, for fixed and negotiated payload. `now`: returns GASNET_ERR_NOT_READY instead of
+// waiting.
 #pragma once
 
 #include "gasnet_send.hpp"
 
 namespace gasnet {
 
-// These end the job when a client may not do what it does. kind: of the message's word, which names the endpoints, too.
+// These end the job on a client's error. kind: from the message's word, which also names the endpoints.
 void check_gex_request(unsigned kind) noexcept;
 void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept;
 void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept;

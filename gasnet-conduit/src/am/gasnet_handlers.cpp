@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Handlers of endpoints: registering them, and what one knows of the message that runs it.
+// Handlers of endpoints: registering them, and what a handler can query about the message that runs it.
 #include "kinds/gasnet_kinds.hpp"
 
 #include <pgas/pgas_base.hpp>
@@ -15,7 +15,7 @@ bool is_free(const gasneti_endpoint &ep, unsigned index)
 	return index >= kFirstClient && !ep.entries[index].gex_fnptr;
 }
 
-// Whoever sends to it has heard of it in some way of its own.
+// Senders to this handler have learned of it by other means.
 void add_entry(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 {
 	gex_AM_Entry_t &place = ep.entries[entry.gex_index];
@@ -30,7 +30,7 @@ void add_entry(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 	}
 }
 
-// The highest index that is free, or 0.
+// The highest free index, or 0.
 unsigned free_index(const gasneti_endpoint &ep)
 {
 	unsigned index = 255;
@@ -39,8 +39,8 @@ unsigned free_index(const gasneti_endpoint &ep)
 	return index >= kFirstClient ? index : 0;
 }
 
-// Handlers with an index first, then the others into the free places from above, as the specification says. Nothing is
-// entered when something is wrong. entry(i): the handler; tell(i, index): the index it got.
+// Enters handlers with an index first, then the others into the free places from the top, as the specification
+// requires. Enters nothing if there is an error. entry(i): the handler; tell(i, index): the index it got.
 template <class Entry, class Tell>
 int enter_all(gasneti_endpoint &ep, size_t count, Entry &&entry, Tell &&tell)
 {
@@ -132,7 +132,7 @@ extern "C" gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, ge
 	const gasneti_endpoint *ep = token->receiver ? g_endpoints[token->receiver] : &g_endpoint;
 	info->gex_ep = const_cast<gasneti_endpoint *>(ep);
 	if (!ep->entries[token->handler()].gex_fnptr)
-		ep = &g_endpoint; // it had none of its own
+		ep = &g_endpoint; // the endpoint has none of its own
 	info->gex_entry = &ep->entries[token->handler()];
 	info->gex_is_req = token->request();
 	info->gex_is_long = token->is_long();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A message from the inside: the fields of its word, and the way into the target's ring.
+// The layout of a message: the fields of its word, and how it gets into the target's ring.
 #pragma once
 
 #include "core/gasnet_state.hpp"
@@ -14,7 +14,7 @@ inline uint8_t word_handler(uint64_t word)
 {
 	return static_cast<uint8_t>(word);
 }
-inline unsigned word_args(uint64_t word) // how many
+inline unsigned word_args(uint64_t word) // their number
 {
 	return word >> GASNETI_WORD_ARGS & 0xff;
 }
@@ -26,11 +26,11 @@ inline unsigned word_category(uint64_t word)
 {
 	return word_kind(word) & GASNETI_CATEGORY;
 }
-inline size_t word_payload(uint64_t word) // where it begins in the message
+inline size_t word_payload(uint64_t word) // its start in the message
 {
 	return word >> GASNETI_WORD_PAYLOAD & 0xff;
 }
-// Where a pair's endpoints are named that is no rank of this job.
+// Not a rank of this job if the message names a pair's endpoints.
 inline gasnet_node_t word_rank(uint64_t word)
 {
 	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
@@ -48,7 +48,7 @@ inline gex_EP_Index_t word_at(uint64_t word)
 {
 	return word >> GASNETI_WORD_AT & 0xff;
 }
-// Fields to be added to a word that does not have them yet.
+// Fields to add to a word that does not have them yet.
 constexpr uint64_t word_with_payload(size_t pos)
 {
 	return uint64_t{pos} << GASNETI_WORD_PAYLOAD;
@@ -61,13 +61,13 @@ constexpr uint64_t word_with_ends(gex_EP_Index_t sender, gex_EP_Index_t receiver
 {
 	return uint64_t{sender} << GASNETI_WORD_FROM | uint64_t{receiver} << GASNETI_WORD_AT;
 }
-// A reply goes back where its request came from.
+// A reply goes back to where its request came from.
 inline uint64_t word_back(gasnet_token_t token)
 {
 	return word_with_ends(token->receiver, token->sender);
 }
 
-// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong. Not to this node.
+// Puts one message into a node's ring: 0, -FI_EAGAIN if there is no room, or another error. Not for this node.
 inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		       size_t data_bytes) noexcept
 {
@@ -78,10 +78,10 @@ inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, 
 	return static_cast<int>(g.net.ops->message_send(g.am, node, head, head_bytes, data, data_bytes));
 }
 
-// gasnet_outbox.cpp. Sends now or later. For replies: nothing runs, nothing waits.
+// gasnet_outbox.cpp. Sends now or later. For replies: runs no handlers and does not wait.
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		  size_t data_bytes) noexcept;
-// A message that cannot be sent ends the job.
+// Ends the job, for a message that cannot be sent.
 [[noreturn, gnu::cold]] void lost(const char *call, gasnet_node_t node, int err) noexcept;
 
 } // namespace gasnet

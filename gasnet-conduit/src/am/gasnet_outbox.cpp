@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Replies that found no room. They wait on the heap, and later polls send them: why that is enough is said in
-// gasnet_send.cpp.
+// Replies that found no room. They wait on the heap, and later polls send them; gasnet_send.cpp explains why that is
+// enough.
 #include "gasnet_message.hpp"
 
 #include <cstdio>
@@ -58,7 +58,7 @@ void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const
 bool outbox_push_some() noexcept
 {
 	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
-	// a node whose ring is full holds up its own replies only
+	// a node whose ring is full delays only its own replies
 	std::vector<bool> full(gasneti_front.nodes);
 	std::deque<waiting_reply> left;
 	for (waiting_reply &r : g_outbox) {

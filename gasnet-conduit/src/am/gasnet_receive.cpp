@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Receiving active messages. A message is handled where it arrived, in the ring's slot or the eager buffer, and its
-// place is given back when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no
+// place is returned when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no
 // copy.
 //
-// Handlers run in the thread that polls, never inside another handler. But what a node sends to itself is handled in
-// the call that sends it, a reply inside the handler that replies. With threads several may run at once.
+// Handlers run in the thread that polls, never inside another handler. But a message that a node sends to itself is
+// handled in the call that sends it, a reply inside the handler that replies. With threads several handlers may run at
+// once.
 #include "coll/gasnet_images.hpp"
 #include "gasnet_message.hpp"
 
@@ -19,25 +20,27 @@
 namespace gasnet {
 namespace {
 
-// What one poll hands over at most. A flood does not hold up its caller for ever; and what a client copies to look at
-// after the poll, as UPC++ does, is in its caches then, and in memory that its heap has had before.
+// The most that one poll hands over, so that a flood does not hold up its caller for ever. Also, what a client copies
+// for use after the poll, as UPC++ does, is then still in its caches, and in memory that its heap has used before.
 constexpr size_t kAtOnce = 16, kBytesAtOnce = 8192;
-// Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
-// are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
+// Messages taken together: more with each round, up to this number. Locking is paid once for all of them, and stores to
+// the ring need not complete in between; but while this thread runs the handler of the first, no other thread runs the
+// rest.
 constexpr size_t kMostTaken = 8; // half of the smallest ring
-// In front of the payload of a message that we copy: room for the largest head.
+// In front of the payload of a message that the library copies: room for the largest head.
 constexpr size_t kCopiedHead = 96;
 
 void run(const char *head, const char *message, size_t bytes)
 {
-	const bool inside = t_in_handler; // a reply to this node, from its own handler
+	const bool inside = t_in_handler; // true for a reply to this node, from its own handler
 	t_in_handler = true;
 	if (!dispatch(head, message, bytes))
 		fail("a message of %zu bytes makes no sense", bytes);
 	t_in_handler = inside;
 }
 
-// Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
+// Senders place the payload so that it is aligned where it arrives; only messages that the provider had to move are not
+// aligned.
 [[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t pos)
 {
 	const size_t total = kCopiedHead + bytes - pos;
@@ -66,19 +69,20 @@ void handle(const fi_pgas_message &m)
 		run(head, message, m.len);
 }
 
-// What inline code asks, of the queue itself: polls come in here for other reasons, too, and then all the time.
+// The test that inline code makes, but on the queue itself: polls enter the library for other reasons as well, and then
+// all the time.
 bool queue_is_empty()
 {
 	const auto *queue = reinterpret_cast<const pgas_cq *>(g.cq);
 	return kThreads ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue);
 }
 
-// How many messages a poll takes first.
+// How many messages the next poll takes first.
 size_t g_first_take = 1;
 
 void next_takes_first(size_t count)
 {
-	if (pgas_load_relaxed(&g_first_take) != count) // threads poll: a line that is only read stays with all of them
+	if (pgas_load_relaxed(&g_first_take) != count) // threads poll: a line that is only read stays in all caches
 		pgas_store_relaxed(&g_first_take, count);
 }
 
@@ -89,7 +93,7 @@ void next_takes_first(size_t count)
 		fail("active messages: %s", pgas_strerror(e.err));
 }
 
-// Others ask for work that any progress does, and a leader passes the barrier on.
+// Other nodes need work that any progress does, and a leader passes the barrier on.
 bool serve()
 {
 	const bool moved = g.net.ops->progress(g.net.domain) == 1;
@@ -101,7 +105,7 @@ bool serve()
 void wait_turn_serving(pgas_backoff *wait)
 {
 	const bool served = serve();
-	const bool moved = coll_progress() || served; // both have their turn
+	const bool moved = coll_progress() || served; // both get a turn
 	const bool handled = g.attached && !in_handler() && receive_some();
 	outbox_push();
 	if (moved || handled)
@@ -130,7 +134,7 @@ void run_here(const void *message, size_t bytes) noexcept
 	run(pos, pos, bytes);
 }
 
-// Whoever changes what is asked here calls it afterwards, so the last to get the mutex sees everything.
+// Called after any change of what is tested here, so the last caller to acquire the mutex sees everything.
 void polls_update() noexcept
 {
 	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
@@ -163,7 +167,7 @@ bool receive_some() noexcept
 			return true;
 		}
 	}
-	// more is there: the next poll begins with as many of these as it may hand over
+	// more messages are there: the next poll first takes as many as its byte limit allows
 	next_takes_first(std::clamp<size_t>(kBytesAtOnce * handled / (bytes + 1), 1, kMostTaken));
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
 		report_error();
@@ -179,7 +183,7 @@ extern "C" int gasneti_poll(void) noexcept
 {
 	if (PGAS_UNLIKELY(!g.attached))
 		return GASNET_ERR_NOT_INIT;
-	if (in_handler()) // a handler that polls: its own poll goes on when it returns
+	if (in_handler()) // for a handler that polls: the poll that runs it continues when it returns
 		return GASNET_OK;
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
 		serve();

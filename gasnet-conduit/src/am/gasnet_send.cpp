@@ -3,10 +3,10 @@
 // Sending active messages, where the inline path of gasnet_pgas_am.h ends.
 //
 // Why nothing deadlocks: a request that finds the target's ring full takes messages out of its own ring and runs their
-// handlers until there is room. A reply never waits: when there is no room it goes to the outbox and is sent by
-// later polls. What a node sends to itself waits for nothing. So a handler always returns, every node that waits drains
-// its ring, and a full ring becomes free as long as its owner calls anything of ours. The outbox is bounded by what
-// requesters send: each of their requests also drains what was sent to them.
+// handlers until there is room. A reply never waits: if there is no room it goes to the outbox, and later polls send
+// it. Messages from a node to itself never wait. So a handler always returns, every node that waits drains its ring,
+// and a full ring becomes free as long as its owner makes any library call. The outbox is bounded by what requesters
+// send: each of their requests also drains what was sent to them.
 #include "gasnet_send.hpp"
 
 namespace gasnet {
@@ -19,7 +19,7 @@ bool in_segment(gasnet_node_t node, const void *dst, size_t nbytes)
 	return addr >= base && nbytes <= s.size && addr - base <= s.size - nbytes;
 }
 
-// A request may not come from a handler, and a reply only from the handler of a request, once.
+// Requests are not allowed in handlers, and a reply is allowed only in the handler of a request, once.
 int check_request(gasnet_node_t dest)
 {
 	if (!g.attached)
@@ -37,7 +37,7 @@ int check_reply(gasnet_token_t token)
 
 } // namespace
 
-// Sends, polling until there is room. For requests: handlers may run. Medium ones to this node do not come here.
+// Sends, polling until there is room. For requests: handlers may run. Not called for medium requests to this node.
 int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {
 	if (PGAS_UNLIKELY(is_here(node))) {
@@ -63,7 +63,7 @@ void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const v
 		send_or_keep(node, head, head_bytes, data, data_bytes);
 }
 
-// The payload of a long message. To this node it may come from the place where it goes.
+// The payload of a long message. For this node, src and dst may be the same.
 void put_payload(gasnet_node_t node, void *dst, const void *src, size_t nbytes) noexcept
 {
 	if (!nbytes)
@@ -130,7 +130,7 @@ namespace {
 extern "C" int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 				      const gasnet_handlerarg_t *args) noexcept
 {
-	gasnet_AMPoll(); // nothing happens before gasnet_attach, nor inside a handler
+	gasnet_AMPoll(); // does nothing before gasnet_attach or inside a handler
 	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, src, nbytes, args)))
 		return GASNET_OK;
 	return request_medium_other(dest, word, src, nbytes, args);

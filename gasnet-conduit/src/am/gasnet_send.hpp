@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the files that send active messages share: how messages are laid out, and the ways into a ring that wait or
-// keep.
+// What the files that send active messages share: the layout of messages, and sending by waiting for room in a ring or
+// by keeping the message for later.
 #pragma once
 
 #include "gasnet_message.hpp"
@@ -17,13 +17,14 @@ inline bool is_here(gasnet_node_t node)
 	return node == gasneti_front.mynode;
 }
 
-// gasnet_send.cpp. Sends a request, polling until there is room; handlers may run. GASNET_OK, or the job ends.
+// gasnet_send.cpp. Sends a request, polling until there is room; handlers may run. Returns GASNET_OK; an error ends the
+// job.
 int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
-// The same: sends a reply, now or later.
+// gasnet_send.cpp: sends a reply, now or later.
 void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
-// The same: the payload of a long message. To this node it may come from the place where it goes.
+// gasnet_send.cpp: the payload of a long message. For this node, src and dst may be the same.
 void put_payload(gasnet_node_t node, void *dst, const void *src, size_t nbytes) noexcept;
-// The same: does the payload of a long message fit where it goes?
+// gasnet_send.cpp: true if the payload of a long message fits the segment at dst.
 bool long_ok(gasnet_node_t node, const void *dst, size_t nbytes) noexcept;
 
 struct alignas(16) message_head {
@@ -31,7 +32,7 @@ struct alignas(16) message_head {
 	char rest[PGAS_SLOT_INLINE - 8];
 };
 
-// Lays out word and arguments and returns how many bytes they are.
+// Writes word and arguments and returns their length in bytes.
 inline size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
 {
 	const size_t n = word_args(word);
@@ -41,8 +42,8 @@ inline size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t
 	return 8 + 4 * n;
 }
 
-// The payload of a medium message begins at a multiple of 16 where the handler sees it. An eager buffer begins at one;
-// of a slot gasneti_slot_payload() tells.
+// The payload of a medium message begins at a multiple of 16 in the handler's view. An eager buffer begins at one;
+// gasneti_slot_payload() has the position in a slot.
 inline size_t slot_payload_at(size_t args)
 {
 	return gasneti_slot_payload(args);
@@ -64,8 +65,8 @@ inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerar
 	return pos;
 }
 
-// The message in a claimed slot's annex, whose payload is there already: what the handler is called with goes in front
-// of it, and into the slot too, because that is read first.
+// Publishes the message in a claimed slot's annex, which already has the payload: writes what the handler is called
+// with in front of the payload, and into the slot too, which is read first.
 inline void publish_annex(const struct pgas_hot_claim &c, char *annex, uint64_t word, size_t nbytes,
 			  const gasnet_handlerarg_t *args)
 {
@@ -81,7 +82,7 @@ inline void publish_annex(const struct pgas_hot_claim &c, char *annex, uint64_t 
 	pgas_hot_publish(&c);
 }
 
-// gasnet_send.cpp. A medium message that fits the annex of a slot. False: nothing was done.
+// gasnet_send.cpp. Sends a medium message that fits the annex of a slot. False: nothing was done.
 bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		const gasnet_handlerarg_t *args) noexcept;
 
@@ -97,7 +98,7 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbyte
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
 	pgas_hot_describe(&c, pos + nbytes, PGAS_KIND_MSG, 0);
-	__asm__("" : "+r"(word)); // to count the arguments again is less than to keep their number over the claim
+	__asm__("" : "+r"(word)); // recounting the arguments is cheaper than keeping their number across the claim
 	const size_t n = word_args(word);
 	word += gasneti_front.word + word_with_payload(pos);
 	memcpy(c.slot->plain, &word, sizeof word);

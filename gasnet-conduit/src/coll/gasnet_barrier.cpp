@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Split-phase barrier. Every node writes one word into its own memory when it notifies, and reads the words of all
-// others when it waits: one cache line travels per pair, nobody has to act for the barrier to complete, and each node
+// others when it waits: one cache line travels per pair, no node has to act for the barrier to complete, and each node
 // finds the same mismatch because all read the same words.
 //
 // word = barrier's number << 34 | kind << 32 | name. Two words in turn: a node writes number k + 2 only after it
 // completed k + 1, for which all others had to have completed k, so nobody still reads the word it overwrites.
 //
-// Nodes without windows on each other, on several hosts as a rule: the leader of each host joins the words of its nodes
-// into one, puts that to the leaders of the other hosts, joins theirs, and shows the outcome to its nodes. Two words in
-// turn do there too: a leader tells of number k + 2 when all of its nodes completed k + 1, so every leader has k behind
-// it.
+// Nodes without windows on each other, usually on several hosts: the leader of each host joins the words of its nodes
+// into one, puts that to the leaders of the other hosts, joins theirs, and publishes the outcome to its nodes. Two
+// words in turn are enough there too: a leader sends number k + 2 only when all of its nodes have completed k + 1, so
+// every leader has completed k.
 #include "core/gasnet_state.hpp"
 
 #include <pgas/pgas_base.hpp>
@@ -25,16 +25,16 @@ constexpr uint64_t kNumberMask = 0x3fffffff, kKindMask = 3;
 
 struct barrier_state {
 	uint64_t number = 0;   // barriers notified so far; the first is 1
-	bool open = false;     // notified and not waited for
-	gasnet_node_t arrived; // nodes below it have notified; behind `told`, hosts
+	bool open = false;     // notified but not waited for
+	gasnet_node_t arrived; // nodes below it have notified; after `told`, hosts
 	bool told;             // a leader: the other leaders have this host's word
 	bool complete;         // a leader: the outcome is known
-	bool named, mismatch;  // what those said
+	bool named, mismatch;  // of the nodes that arrived
 	int name;
 	bool result_named = false;
 	int result = 0;
 };
-barrier_state g_barrier; // one thread at a time, by the specification
+barrier_state g_barrier; // used by one thread at a time, says the specification
 
 kind kind_of(int flags)
 {
@@ -48,11 +48,11 @@ internal_memory *own()
 	return reinterpret_cast<internal_memory *>(g.base);
 }
 
-// Joins the next word into what the others said. False: it is not there yet.
+// Joins the next word into the result so far. False if it has not arrived yet.
 bool take(const uint64_t *src)
 {
 	// pairs with store_release in gasnet_barrier_notify() and pass_on(), and with the atomics of other leaders:
-	// what the node wrote before is visible after
+	// what the node wrote earlier is visible afterwards
 	const uint64_t word = pgas_load_acquire(&src[g_barrier.number & 1]);
 	if (word >> kNumberAt != (g_barrier.number & kNumberMask))
 		return false;
@@ -86,7 +86,7 @@ bool is_leader()
 	return g.leaders[g.host_of[gasneti_front.mynode]] == gasneti_front.mynode;
 }
 
-// While a barrier waits for a leader every poll of it does its part, whether or not messages came.
+// While a barrier waits for a leader, every poll of that leader does its part, whether or not messages arrived.
 bool g_waits_for_me;
 void polls_pass_on(bool enabled)
 {
@@ -94,7 +94,7 @@ void polls_pass_on(bool enabled)
 	polls_update();
 }
 
-// A leader's part, as far as it goes. The mutex is held.
+// Does a leader's part as far as possible. The mutex is held.
 void pass_on()
 {
 	const gasnet_node_t mine = g.host_of[gasneti_front.mynode];
@@ -127,7 +127,7 @@ bool all_there_far()
 	return g_barrier.complete;
 }
 
-// Looks at nodes from the first that was missing; true when all are there.
+// Checks nodes from the first one that was missing; true if all have notified.
 bool all_there()
 {
 	if (PGAS_UNLIKELY(g.far))
@@ -143,8 +143,8 @@ int finish(int id, int flags)
 	pgas_store_relaxed(&g_barrier.open, false);
 	g_barrier.result_named = g_barrier.named;
 	g_barrier.result = g_barrier.name;
-	// A node that notified without a name may still wait for one, and the other way round. A name must be the one
-	// that the nodes gave.
+	// A node that notified without a name may still wait with one, and vice versa. A name must be the one that the
+	// nodes gave.
 	const bool differs = (kind_of(flags) == kNamed && g_barrier.named && id != g_barrier.name) ||
 			     kind_of(flags) == kMismatch;
 	return g_barrier.mismatch || differs ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;

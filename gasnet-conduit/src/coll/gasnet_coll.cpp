@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's collectives: operations of teams/ (teams_nb.hpp) behind events. They go on in every poll, wait and test
-// of this node; while one is under way no poll is short.
+// GASNet-EX's collectives: operations of teams/ (teams_nb.hpp) presented as events. Every poll, wait and test of this
+// node advances them; while one is in progress every poll enters the library.
 #include "gasnet_images.hpp"
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ coll_event *g_spare_events;
 bool finish(gasneti_op *op, const char *)
 {
 	auto *event = static_cast<coll_event *>(op);
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // what others put here may be for us to do; runs no handler
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // others may need this node's progress; runs no handler
 		g.net.ops->progress(g.net.domain);
 	const bool over = teams::finished(event->operation);
 	if (!teams::under_way())
@@ -76,7 +76,7 @@ bool coll_progress() noexcept
 		if (!teams::under_way())
 			polls_update();
 	}
-	return (PGAS_UNLIKELY(images_under_way()) && images_progress()) || moved; // both have their turn
+	return (PGAS_UNLIKELY(images_under_way()) && images_progress()) || moved; // both get a turn
 }
 
 int coll_root(const char *call, gex_TM_t tm, gex_Rank_t root) noexcept

@@ -10,9 +10,9 @@
 
 namespace gasnet {
 
-// The event of an operation that was just started; null is one that is over.
+// The event of an operation that was just started; null stands for a completed one.
 gex_Event_t coll_event_of(pgas::teams::operation *operation) noexcept;
-// A root that exists; ends the job otherwise.
+// Checks that the root exists; ends the job otherwise.
 int coll_root(const char *call, gex_TM_t tm, gex_Rank_t root) noexcept;
 
 } // namespace gasnet

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Barriers of GASNet-1's draft: that of all nodes is gasnet_barrier's. Where images take part those of a node meet
-// first, and the node notifies with what they said together. A team's is a reduction of what its nodes say.
+// Barriers of GASNet-1's draft: the barrier of all nodes is gasnet_barrier's. If images take part, those of a node meet
+// first, and the node notifies with their joined names. A team's barrier is a reduction of its nodes' names.
 #include "gasnet_images.hpp"
 
 #include <pgas/pgas_base.hpp>
@@ -43,7 +43,7 @@ int flags_of(const said &s)
 	}
 }
 
-// What one gets who waits with these arguments for a barrier with that outcome.
+// The result of waiting with these arguments for a barrier with that outcome.
 int answer(const said &outcome, int id, int flags)
 {
 	return joined(outcome, said_of(id, flags)).kind == said::mismatch ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
@@ -54,13 +54,13 @@ int answer(const said &outcome, int id, int flags)
 // Outcomes of two barriers: an image may be in the next one while another has yet to read this one's.
 struct {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	gasnet_image_t arrived = 0; // of this node, in the barrier that is not over
+	gasnet_image_t arrived = 0; // of this node, in the barrier that is not complete
 	said together{};
-	uint64_t over = 0; // barriers; read without the mutex
+	uint64_t over = 0; // completed barriers; read without the mutex
 	said outcome[2];
 } g_images;
 
-__thread uint64_t t_notified __attribute__((tls_model("initial-exec"))); // barriers of this image
+__thread uint64_t t_notified __attribute__((tls_model("initial-exec"))); // barriers that this image has notified
 __thread bool t_open __attribute__((tls_model("initial-exec")));
 
 void images_notify(int id, int flags)
@@ -76,7 +76,7 @@ void images_notify(int id, int flags)
 		gasnet_barrier_notify(g_images.together.name, flags_of(g_images.together));
 }
 
-// The mutex is held, and it is the barrier that this image is in.
+// The mutex is held, and this image's barrier is not complete yet.
 void images_try_node()
 {
 	if (g_images.arrived < images_here())

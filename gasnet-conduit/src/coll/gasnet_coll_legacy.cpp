@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The collectives of GASNet-1's draft, over the same operations as GASNet-EX's where nodes are the images, and over
-// meetings of images (gasnet_images.hpp) where threads are.
+// The collectives of GASNet-1's draft: if nodes are the images, by the same operations as GASNet-EX's; if threads are,
+// by meetings of images (gasnet_images.hpp).
 #include "gasnet_images.hpp"
 
 #include <climits>
@@ -36,7 +36,7 @@ call_t call_of(call_t::kind_t kind, gasnet_image_t root, size_t nbytes, int flag
 	return c;
 }
 
-// The caller's address in a list: of every image, or of those of its node.
+// The caller's address in a list that has one for every image, or for those of its node.
 void *own_of(const char *call, gasnet_team_handle_t team, void *const list[], int flags)
 {
 	check_attached(call);
@@ -48,7 +48,7 @@ void *own_of(const char *call, gasnet_team_handle_t team, void *const list[], in
 
 teams::operation *start(teams::team &t, const call_t &c, int root, void *dst, const void *src)
 {
-	if (!c.bytes || (c.kind == call_t::reduce && !c.elements)) // but somebody may count on all having come
+	if (!c.bytes || (c.kind == call_t::reduce && !c.elements)) // but somebody may rely on all having arrived
 		return c.within.all_in || c.within.all_out ? teams::start_barrier(t) : nullptr;
 	switch (c.kind) {
 	case call_t::broadcast:

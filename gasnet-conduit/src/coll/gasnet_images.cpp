@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives whose members are threads: the images of a node meet, and the last one that comes starts an operation of
-// nodes on behalf of all; what arrives is handed out to them. Blocks of a node's images travel together, in rows that
-// are as long as the most images of a node want.
+// Collectives whose members are threads: the images of a node meet, and the last one to arrive starts an operation
+// between nodes on behalf of all; the result is then distributed to them. Blocks of a node's images travel together, in
+// rows that are long enough for the node with the most images.
 //
-// Operations of nodes must begin in the same order everywhere. A collective that all must have entered before a source
-// is read, or left before it is over, needs one more of them in front of the collecting or behind the handing out, and
-// nothing begins between the two. The team is one of its own: collectives of nodes do not get in between.
+// Operations between nodes must begin in the same order everywhere. A collective that all must have entered before a
+// source is read, or left before it completes, needs one more such operation before collecting or after distributing,
+// and no other begins between the two. They use a team of their own, so that collectives of nodes do not interfere.
 #include "gasnet_images.hpp"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ namespace {
 namespace teams = pgas::teams;
 
 struct numbers {
-	std::vector<gasnet_image_t> first; // by node, and behind the last node
-	gasnet_image_t most = 1;           // of a node
-	bool even = true;                  // all nodes have as many
+	std::vector<gasnet_image_t> first; // by node, with one entry after the last node
+	gasnet_image_t most = 1;           // on any node
+	bool even = true;                  // all nodes have the same number
 	gasnet_image_t of(size_t node) const { return first[node + 1] - first[node]; }
 	size_t node_of(gasnet_image_t image) const
 	{
@@ -33,7 +33,7 @@ struct numbers {
 	}
 };
 
-// One collective on its way.
+// One collective in progress.
 struct meeting {
 	enum { gathering, entering, moving, leaving, over } state = gathering;
 	image_call call;
@@ -44,20 +44,20 @@ struct meeting {
 	teams::operation *operation = nullptr;
 };
 
-constexpr size_t kAtOnce = 4; // that a poll looks at
+constexpr size_t kAtOnce = 4; // that a poll checks
 
-// Everything under the mutex but what says otherwise.
+// Everything is under the mutex unless a comment says otherwise.
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 bool g_several;   // written before any image returns from gasnet_coll_init
-numbers g_images; // the same
+numbers g_images; // written then, too
 gasnet_image_t g_came;
 teams::team *g_team;
-bool g_open;          // atomic: the team is there
+bool g_open;          // atomic: the team exists
 unsigned g_under_way; // atomic: meetings that have begun and are not over
 std::vector<gasnet_coll_fn_entry_t> g_functions;
 std::deque<std::unique_ptr<meeting>> g_meetings;
 uint64_t g_first; // number of the first of them
-uint64_t g_begun; // of the first that has not begun
+uint64_t g_begun; // number of the first that has not begun
 
 __thread gasnet_image_t t_image __attribute__((tls_model("initial-exec"))); // 1 is the first of this node
 __thread uint64_t t_calls __attribute__((tls_model("initial-exec")));
@@ -69,7 +69,7 @@ gasnet_image_t here()
 
 // --- moving ----------------------------------------------------------------------------------------------------------
 
-// Rows of `wide` blocks, one of each node, to or from blocks that follow one another.
+// Rows of g_images.most blocks, one of each node, to or from blocks that follow one another.
 template <class Copy>
 void each_row(size_t bytes, Copy copy)
 {
@@ -124,7 +124,7 @@ teams::operation *begin_gather_all(meeting &m)
 	return teams::start_gather_all(*g_team, dest, packed_sources(m), row);
 }
 
-// To each node a row of each of our images, one block in it for each of its images.
+// Sends each node one row per local image, with one block per image of that node.
 teams::operation *begin_exchange(meeting &m)
 {
 	const size_t b = m.call.bytes, row = g_images.most * b, block = g_images.most * row;
@@ -151,7 +151,7 @@ bool is_empty(const image_call &c)
 	return !c.bytes || (c.kind == image_call::reduce && !c.elements);
 }
 
-// The operation of nodes.
+// The operation between nodes.
 teams::operation *operation_of(meeting &m)
 {
 	const image_call &c = m.call;
@@ -248,7 +248,7 @@ void move_on(meeting &m)
 	m.state = meeting::moving;
 }
 
-// What can be done for one that has begun.
+// Advances a meeting that has begun as far as possible.
 bool settle(meeting &m)
 {
 	bool moved = false;
@@ -270,7 +270,7 @@ bool settle(meeting &m)
 	return moved;
 }
 
-// It will begin another operation.
+// True if it will begin another operation.
 bool wants_more(const meeting &m)
 {
 	return m.state == meeting::entering || (m.state == meeting::moving && m.call.within.all_out);
@@ -281,7 +281,7 @@ meeting &meeting_at(uint64_t number)
 	return *g_meetings[number - g_first];
 }
 
-// Begins those whose turn it is and where all have come.
+// Begins the meetings that are next in order and where all images have arrived.
 void begin_more()
 {
 	for (; g_begun < g_first + g_meetings.size(); g_begun++) {
@@ -315,7 +315,7 @@ struct image_event : gasneti_op {
 bool finish(gasneti_op *op, const char *)
 {
 	auto *event = static_cast<image_event *>(op);
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // what others put here may be for us to do; runs no handler
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // others may need this node's progress; runs no handler
 		g.net.ops->progress(g.net.domain);
 	bool over = false;
 	{
@@ -388,7 +388,7 @@ gex_Event_t image_start(const char *call, const image_call &c, void *dst, const 
 
 bool images_progress() noexcept
 {
-	if (PGAS_LIKELY(!images_under_way()) || pthread_mutex_trylock(&g_mutex) != 0) // somebody else is at it
+	if (PGAS_LIKELY(!images_under_way()) || pthread_mutex_trylock(&g_mutex) != 0) // another thread is doing it
 		return false;
 	bool moved = false;
 	size_t looked = 0;
@@ -408,7 +408,7 @@ unsigned images_under_way() noexcept
 	return pgas_load_relaxed(&g_under_way);
 }
 
-// --- who is there ----------------------------------------------------------------------------------------------------
+// --- numbers of images -----------------------------------------------------------------------------------------------
 
 bool images_several() noexcept
 {
@@ -448,7 +448,7 @@ numbers numbers_of(const gasnet_image_t *images)
 	return n;
 }
 
-// The last image that comes makes the team, and the others wait for it.
+// The last image to arrive makes the team, and the others wait for it.
 void join(const numbers &n, gasnet_image_t my_image)
 {
 	const size_t me = gasneti_front.mynode;

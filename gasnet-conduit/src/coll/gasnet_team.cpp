@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's teams: making and ending them, questions about them, and pairs. Teams keep what they need in memory of
-// this library: scratch space that a client gives is kept for it, and not used.
+// GASNet-EX's teams: creating, ending and querying them, and pairs. Teams keep what they need in memory of this
+// library: scratch space from a client is kept for it, and not used.
 #include "kinds/gasnet_objects.hpp"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ gex_Rank_t *team_sorted(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t
 
 namespace {
 
-// The answer to those who ask: programs want to pass on something that is not 0.
+// The reply to queries: programs want to pass on a size that is not 0.
 constexpr size_t kScratchBytes = 64;
 constexpr gex_Flags_t kQueries = GEX_FLAG_TM_SCRATCH_SIZE_MIN | GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED;
 
-// One team for each color; a color below 0 is none.
+// Creates one team for each color; with a color below 0 a member gets no team.
 teams::team *split(const char *call, gex_TM_t parent, int color, int key)
 {
 	teams::team &source = core_of(call, parent);
@@ -94,7 +94,7 @@ extern "C" size_t gex_TM_Split(gex_TM_t *new_tm_p, gex_TM_t parent_tm, int color
 	return 0;
 }
 
-// The color is the first member's rank in the job: lists are the same or have no member in common.
+// The color is the first member's rank in the job: two lists are the same or have no member in common.
 extern "C" size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent_tm, gex_EP_Location_t *args,
 				size_t numargs, gex_Addr_t *scratch_addrs, size_t scratch_size,
 				gex_Flags_t flags) noexcept

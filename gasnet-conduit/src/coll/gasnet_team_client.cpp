@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This library as a client of teams/: what teams and collectives are told of the job, how they reach other nodes, and
+// This library as a client of teams/: what teams and collectives learn about the job, how they reach other nodes, and
 // the team of all.
 #include "kinds/gasnet_objects.hpp"
 
@@ -18,7 +18,7 @@ namespace teams = pgas::teams;
 teams::team g_world_core;
 std::vector<uint64_t> g_hosts;
 
-// A team that was made, and what gex_TM_t leads to.
+// A team that the client created, and the object that gex_TM_t points to.
 struct made_team : teams::team {
 	gasnet::team *shown = nullptr;
 };
@@ -36,7 +36,7 @@ void *mapped(const void *mine, int rank)
 	return window ? reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(mine) + window) : nullptr;
 }
 
-// The handle is that of everything: settle() waits for it.
+// The handle covers all transfers: settle() waits for it.
 void put(void *dest, const void *source, size_t bytes, int rank)
 {
 	gasneti_put_far(static_cast<gasnet_node_t>(rank), dest, source, bytes, GASNETI_REUSABLE, 0);
@@ -121,7 +121,7 @@ void teams_setup()
 gex_TM_t team_face(teams::team *core)
 {
 	const auto n = static_cast<size_t>(core->size);
-	// windows, then jobranks, then ranks in the order of jobranks, when there is none in the jobranks
+	// windows, then jobranks, then ranks in the order of jobranks, unless the jobranks are in order
 	gasnet::team *t = team_alloc(n, 2 * n * sizeof(gasnet_node_t));
 	auto *jobranks = reinterpret_cast<gasnet_node_t *>(t->face.windows + n);
 	for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For whoever looks for an error: backtraces (GASNET_BACKTRACE), and processes that wait for a debugger (GASNET_FREEZE,
-// GASNET_FREEZE_ON_ERROR). Fatal signals are caught only where one of these asks for it, so that else they do what the
-// system does.
+// Debugging support: backtraces (GASNET_BACKTRACE), and processes that wait for a debugger (GASNET_FREEZE,
+// GASNET_FREEZE_ON_ERROR). Fatal signals are caught only if one of these is set; otherwise they keep the system's
+// default action.
 #include "gasnet_state.hpp"
 
 #include <execinfo.h>
@@ -19,14 +19,14 @@
 extern "C" {
 volatile int gasnet_frozen;
 }
-extern "C" __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user; // the program's, if it has one
+extern "C" __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user; // defined by the program, if at all
 
 namespace {
 
-constexpr timespec kNap{0, 100'000'000}; // between looks at the flag of a frozen process
+constexpr timespec kNap{0, 100'000'000}; // between checks of a frozen process's flag
 volatile int *volatile g_flag;           // of the frozen process
 
-// write(2), because it runs in signal handlers.
+// Uses write(2), because it runs in signal handlers.
 void say(const char *text)
 {
 	for (size_t left = strlen(text); left;) {
@@ -74,7 +74,7 @@ void on_fatal_signal(int sig)
 	raise(sig); // pending until this handler has returned
 }
 
-// A stack that overflowed has no room for a handler.
+// Gives handlers a stack of their own: after a stack overflow the normal one has no room for a handler.
 void handlers_on_own_stack()
 {
 	alignas(16) static char stack[65536];
@@ -85,7 +85,7 @@ void handlers_on_own_stack()
 	}
 }
 
-// Asked for once, because signal handlers ask, too.
+// Read from the environment once, because signal handlers query it as well.
 class wish {
 public:
 	constexpr explicit wish(const char *name) : name_(name) {}
@@ -172,7 +172,7 @@ extern "C" void gasnett_freezeForDebuggerErr(void)
 		gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
 }
 
-// The first backtrace loads a library, which is nothing for a signal handler.
+// The first backtrace loads a library, which a signal handler must not do.
 extern "C" void gasnett_backtrace_init(const char *)
 {
 	void *frame;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Settings in the environment, and GASNET_VERBOSEENV, which shows each that is asked for once, on the first node.
+// Settings in the environment, and GASNET_VERBOSEENV, which prints each setting on the first node when it is first
+// queried.
 #include "gasnet_state.hpp"
 
 #include <cctype>
@@ -18,7 +19,7 @@ pthread_mutex_t g_shown_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 bool shown_before(const char *name)
 {
-	static auto *shown = new std::vector<std::string>; // exit() does not destroy it: others may still ask
+	static auto *shown = new std::vector<std::string>; // exit() does not destroy it: others may still query
 	const pgas::mutex_holder lock(g_shown_mutex, true);
 	for (const std::string &s : *shown)
 		if (s == name)
@@ -33,7 +34,7 @@ bool is_yes(const char *text)
 	return c == 'Y' || c == 'T' || (c >= '1' && c <= '9');
 }
 
-// "2/3" is a number, too.
+// Accepts "2/3" as well.
 double parse_double(const char *text)
 {
 	char *end;
@@ -41,7 +42,7 @@ double parse_double(const char *text)
 	return *end == '/' ? v / strtod(end + 1, nullptr) : v;
 }
 
-// Null where the default counts.
+// Null if the default applies.
 const char *setting(const char *name)
 {
 	const char *text = getenv(name);
@@ -65,7 +66,7 @@ extern "C" void gasnett_unsetenv(const char *name)
 	unsetenv(name);
 }
 
-// Before gasnet_init every process is a first node.
+// Before gasnet_init every process counts as the first node.
 extern "C" int gasnett_verboseenv(void)
 {
 	const char *text = setting("GASNET_VERBOSEENV");

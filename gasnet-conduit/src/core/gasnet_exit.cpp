@@ -2,9 +2,11 @@
 //
 // Ending the job: gasnet_exit, return from main, exit(), another node's exit.
 //
-// A node that leaves says so in its own memory, tells all others by message (at once when its code is not 0, else after
-// a second: then they come by themselves as a rule), and waits for them. Nodes that poll or wait
-// inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes
+// A node that leaves publishes this in its own memory, sends a message to all others (at once if its code is not 0,
+// else after a second, because the others usually leave by themselves), and waits for them. Nodes that poll or wait
+// inside one of our calls receive the message and leave too; when all are leaving, each ends with its code. A node that
+// computes without calling the library, or is dead, does not take part: after GASNET_EXITTIMEOUT seconds the launcher
+// ends it.
 // and never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
 #include "am/gasnet_message.hpp"
 
@@ -26,10 +28,10 @@ namespace {
 std::atomic<bool> g_leaving{false};
 uint64_t g_timeout_ns; // written by exit_setup()
 constexpr uint64_t kGraceNs = 1'000'000'000;
-constexpr double kLongest = 1e9; // seconds: 32 years, which a clock of nanoseconds can still add
+constexpr double kLongest = 1e9; // seconds: 32 years, which still fits in a sum of nanoseconds
 
-// The code that the job ends with is the first that a call of this node gave, or another node's message. A client whose
-// handler of SIGQUIT calls gasnet_exit, because another node did, does not change it.
+// The job ends with the first code that came from a call on this node or from another node's message. A client whose
+// SIGQUIT handler calls gasnet_exit, because another node did, does not change it.
 std::atomic<uint64_t> g_first{0}; // 0, or kExiting | exit code
 
 int first_code(int code)
@@ -51,12 +53,12 @@ uint64_t timeout_ns()
 
 bool is_leaving(gasnet_node_t node)
 {
-	if (!provider_window(node)) // it died
+	if (!provider_window(node)) // the node died
 		return true;
 	return pgas_load_acquire(&internal_of(node)->exiting) != 0; // pairs with store_release in leave()
 }
 
-// Tells a node that does not know yet. One try each: a full ring is tried again by the caller's loop.
+// Tells a node that does not know yet. Tries once: the caller's loop retries when the ring is full.
 bool tell(gasnet_node_t node, int code)
 {
 	struct {
@@ -64,10 +66,10 @@ bool tell(gasnet_node_t node, int code)
 		gasnet_handlerarg_t code;
 	} const m = {word_with_rank(gasneti_front.mynode) | GASNETI_WORD(kExitHandler, 1, GASNETI_SHORT), code};
 	const int rc = message_try(node, &m, 12, nullptr, 0);
-	return rc != -FI_EAGAIN; // a node that cannot be reached does not wait for news
+	return rc != -FI_EAGAIN; // an unreachable node is not told again
 }
 
-// Nodes without a window count themselves in everybody's memory.
+// Nodes without a window add themselves to a count in every node's memory.
 uint64_t far_nodes()
 {
 	uint64_t n = 0;
@@ -78,7 +80,7 @@ uint64_t far_nodes()
 
 bool far_left()
 {
-	// the others' atomics release
+	// the other nodes' atomics are the releases
 	return pgas_load_acquire(&reinterpret_cast<internal_memory *>(g.base)->left) >= far_nodes();
 }
 
@@ -95,8 +97,8 @@ bool gather(int code)
 {
 	std::vector<bool> told(gasneti_front.nodes);
 	const uint64_t start = pgas_now_ns(), timeout = g_timeout_ns, deadline = start + timeout;
-	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Whoever
-	// fails does not wait.
+	// Nodes that leave without an error do so by themselves, after whatever they still have to do after the last
+	// barrier. A node that fails does not wait.
 	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
 	pgas_backoff wait{};
 	for (;;) {
@@ -120,7 +122,7 @@ bool gather(int code)
 	}
 }
 
-// The others hear that we left, as far as they are there.
+// Waits until the other nodes have been told that we left, as far as they can be reached.
 void leave_settle()
 {
 	const uint64_t deadline = pgas_now_ns() + kGraceNs;
@@ -132,7 +134,7 @@ void leave_settle()
 [[noreturn]] void leave(int code)
 {
 	code = first_code(code);
-	if (g_leaving.exchange(true)) { // another thread, or a signal handler of the client in the middle of it
+	if (g_leaving.exchange(true)) { // another thread is leaving, or a client's signal handler interrupted it
 		if (in_handler())
 			_exit(code);
 		for (;;)
@@ -156,13 +158,13 @@ void leave_settle()
 		pgas_boot_abort(code, nullptr);
 	if (g.far)
 		leave_settle();
-	g.net.ops->peers_stopped(g.net.domain, nullptr, nullptr); // the domain stays open, and its thread may ask
+	g.net.ops->peers_stopped(g.net.domain, nullptr, nullptr); // the domain stays open, and its thread may call this
 	pgas_boot_finalize();
 	pgas_boot_close();
 	_exit(code);
 }
 
-// exit() and return from main are gasnet_exit with that status.
+// exit() and return from main act as gasnet_exit with that status.
 void at_exit(int status, void *)
 {
 	if (g.initialized && !g_leaving.load())
@@ -175,8 +177,8 @@ bool client_catches_quit()
 	return sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
 
-// A signal that ends programs: the client hears of it as SIGQUIT, if it wants to; else, and when its handler returns,
-// the signal does what it does by default, and the launcher ends the job.
+// A signal that ends programs: the client receives SIGQUIT instead if it handles that. Otherwise, or when its handler
+// returns, the signal takes its default action, and the launcher ends the job.
 void on_terminate(int sig)
 {
 	if (!g_leaving.load() && client_catches_quit())
@@ -185,8 +187,8 @@ void on_terminate(int sig)
 	raise(sig);
 }
 
-// Another node ends the job. The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when
-// its handler returns we leave.
+// Another node ends the job. The client receives SIGQUIT if it handles that, and may call gasnet_exit itself; when its
+// handler returns, we leave.
 void exit_as_told(int code)
 {
 	first_code(code);

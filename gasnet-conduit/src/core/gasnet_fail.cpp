@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How a node ends the job when it cannot go on. Every file of the library calls this one, which calls gasnet_debug.cpp
-// for people who want to look.
+// for backtraces and freezing.
 #include "gasnet_state.hpp"
 
 #include <cstdarg>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists and strides of transfers, and masks of GASNet-EX, as text, for messages of programs. The caller brings a buffer
-// of the size that *_bufsz answers.
+// Formats lists and strides of transfers, and GASNet-EX masks, as text for messages of programs. The caller passes a
+// buffer of the size that *_bufsz returns.
 #include "kinds/gasnet_objects.hpp"
 
 #include <cinttypes>
@@ -15,7 +15,7 @@
 namespace {
 
 constexpr size_t kHead = 160; // totals, bounds, brackets
-constexpr size_t kEntry = 48; // an address and a length, or a number, with what separates them
+constexpr size_t kEntry = 48; // an address and a length, or a number, with separators
 
 // A text that grows up to the size of its buffer.
 class writer {
@@ -160,7 +160,7 @@ extern "C" size_t gasnett_format_putsgets_bufsz(size_t stridelevels)
 	return kHead + 3 * (stridelevels + 1) * kEntry;
 }
 
-// Returns the bytes of the transfer. There are no statistics to be filled.
+// Returns the number of bytes that the transfer moves. There are no statistics to fill in.
 extern "C" size_t gasnett_format_putsgets(char *buf, void *, gasnet_node_t node, void *dstaddr,
 					  const size_t dststrides[], void *srcaddr, const size_t srcstrides[],
 					  const size_t count[], size_t stridelevels)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Starting a node: launcher, endpoints, memory at a common address (gasnet_init); handlers and segment (gasnet_attach);
-// and the queries about all that.
+// and queries about these.
 #include "am/gasnet_message.hpp"
 #include "kinds/gasnet_objects.hpp"
 
@@ -23,7 +23,7 @@
 
 namespace {
 
-// What inline calls find before gasnet_init: no magic word (and no window), so that they take their cold exits.
+// What inline calls read before gasnet_init: no magic word (and no window), so that they take their cold exits.
 alignas(64) char g_nowhere[sizeof(pgas_ep)];
 constexpr size_t kHeadRoom = 128; // of an eager buffer, for word and arguments
 constexpr size_t kLeastMedium = 4096 - kHeadRoom;
@@ -48,27 +48,28 @@ uint64_t g_windows[GASNET_MAXNODES];
 namespace {
 
 constexpr char kConfig[] = GASNET_CONFIG_STRING;
-constexpr size_t kMasks = 128; // places that are compared at start
+constexpr size_t kMasks = 128; // candidate places that are compared at start
 
-constexpr size_t kAddressBytes = 160; // most of an endpoint's address
+constexpr size_t kAddressBytes = 160; // upper bound of an endpoint's address
 constexpr size_t kSecretBytes = 16;
 
 struct addresses {      // of a node's endpoints
 	uint32_t known; // 0: they are not open yet
 	char rma[kAddressBytes], am[kAddressBytes];
 };
-struct card { // what nodes tell each other at start
+struct card { // what nodes exchange at start
 	addresses where;
 	uint64_t host;
 	uint64_t max_segment;
 	uint64_t place;
 	state::host_name name;
-	unsigned char secret[kSecretBytes]; // of the job: that of node 0 counts
-	cpu_set_t cores;                    // that it may run on
+	unsigned char secret[kSecretBytes]; // of the job: node 0's is used
+	cpu_set_t cores;                    // the cores it may run on
 };
 
-// One medium message is one eager buffer, so the library asks for larger ones than the provider's default. And for
-// fewer slots: medium messages use the annexes of all of them in turn, and of so few the pages are there at once.
+// One medium message is one eager buffer, so the library asks for larger ones than the provider's default. It also asks
+// for fewer slots: medium messages use the annexes of all slots in turn, and the pages of few annexes are soon all
+// present.
 void choose_message_sizes()
 {
 	setenv("FI_PGAS_RX_SLOTS", "256", 0);
@@ -93,7 +94,7 @@ bool is_stopped(void *, fi_addr_t node)
 	return pgas_boot_is_stopped(static_cast<int>(node)) != 0;
 }
 
-// secret: null for a job on one host, which never opens a link to others.
+// secret: null for a job on one host, which never opens a link to another host.
 void open_endpoints(const unsigned char *secret)
 {
 	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
@@ -101,10 +102,10 @@ void open_endpoints(const unsigned char *secret)
 		  secret ? kSecretBytes : 0, cannot_open);
 	if (pgas_boot_watches())
 		g.net.ops->peers_watched(g.net.domain);
-	if (secret && pgas_boot_watches()) // only who watches everybody can tell
+	if (secret && pgas_boot_watches()) // only a launcher that watches every rank can report this
 		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
 	fi_cq_attr cq{};
-	// messages are taken from the endpoint; the queue says when to look, and what failed
+	// messages are taken from the endpoint itself; the queue reports when to poll it, and failures
 	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
 	require("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
@@ -117,7 +118,7 @@ void open_endpoints(const unsigned char *secret)
 	pgas_open_ep(&g.net, &rma, &own, cannot_open);
 	g.rma_av = own.av;
 	g.rma = g.rma_front = own.ep;
-	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
+	if (kThreads) // all threads read windows; the alias counts nothing, so windows are all they share
 		require("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
 
 	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
@@ -126,8 +127,8 @@ void open_endpoints(const unsigned char *secret)
 	g.am = own.ep;
 }
 
-// Places of the nodes come first: memory tools reserve large parts of the address space, and a place the system chose
-// is outside of them.
+// The places that nodes proposed come first: memory tools reserve large parts of the address space, and a place that
+// the system chose is outside of them.
 std::vector<uintptr_t> list_places(const std::vector<card> &cards)
 {
 	std::vector<uintptr_t> places;
@@ -140,7 +141,7 @@ std::vector<uintptr_t> list_places(const std::vector<card> &cards)
 	return places;
 }
 
-// Maps and registers our region.
+// Maps and registers this node's region.
 void map_region(uintptr_t addr, size_t span)
 {
 	const int fd = memory_map(addr, span);
@@ -158,8 +159,8 @@ void map_region(uintptr_t addr, size_t span)
 		require("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
 }
 
-// Every node proposes a place; the first of those that are free in all nodes is taken. What is free stays reserved
-// until the choice is made, or the next allocation might go there.
+// Every node proposes a place; the nodes take the first one that is free in all of them. A free place stays reserved
+// until the choice is made, because otherwise the next allocation might land there.
 uintptr_t agree_on_place(const std::vector<card> &cards, size_t span)
 {
 	const uintptr_t own = cards[gasneti_front.mynode].place;
@@ -198,7 +199,7 @@ void close_endpoints()
 	pgas_close(&g.net);
 }
 
-// The segments of nodes on this host. True when all of them are mapped.
+// Maps the segments of nodes on this host. True if all of them are mapped.
 bool map_nodes(const std::vector<card> &cards)
 {
 	bool all = true;
@@ -224,7 +225,7 @@ void number_machines(const std::vector<card> &cards)
 	}
 }
 
-// Hosts in the order of their first nodes. Where some mapping failed, each node is a host of its own.
+// Numbers the hosts in the order of their first nodes. If some mapping failed, each node is a host of its own.
 void number_hosts(const std::vector<card> &cards, bool mapped)
 {
 	g.host_of.resize(cards.size());
@@ -244,8 +245,8 @@ void number_hosts(const std::vector<card> &cards, bool mapped)
 			g.host_names.push_back(c.name);
 }
 
-// All nodes see the same answers, and so agree on the hosts. It is also a barrier: everybody can be reached before
-// anybody may leave.
+// All nodes see the same results, and so agree on the hosts. This is also a barrier: every node can be reached before
+// any may leave.
 void connect(const std::vector<card> &cards)
 {
 	for (const card &c : cards)
@@ -266,7 +267,7 @@ void connect(const std::vector<card> &cards)
 		std::copy_n(g_windows, cards.size(), gasneti_windows);
 }
 
-// Joins the job. False: there is none, and the launcher's part has said why.
+// Joins the job. False if there is none; pgas_boot_init has printed why.
 bool join_job()
 {
 	if (pgas_boot_init() != 0)
@@ -278,7 +279,7 @@ bool join_job()
 	pgas_boot_env_share("GASNET_");
 	gasneti_front.mynode = static_cast<gasnet_node_t>(me);
 	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
-	gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0); // it shows itself, too
+	gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0); // prints the variable itself, too
 	debug_setup();
 	if (me == 0)
 		pgas::misspelt_variables([](const char *name, const char *meant) {
@@ -333,9 +334,9 @@ std::vector<Piece> tell_all(const Piece &mine)
 	return all;
 }
 
-// Endpoints are opened when it is known whether other hosts take part. A launcher that says that all are here is
-// believed, so that its jobs exchange once; where its word and the hosts' identities differ, they open again. All nodes
-// see the same cards and so decide the same.
+// Opens the endpoints once it is known whether other hosts take part. If the launcher reports that all ranks are local,
+// that is believed, so that such jobs exchange cards only once; if the hosts' identities contradict it, the endpoints
+// are opened again. All nodes see the same cards and so decide the same.
 std::vector<card> exchange(card mine)
 {
 	const bool told_local = pgas_boot_local(nullptr, 0) == static_cast<int>(gasneti_front.nodes);
@@ -357,7 +358,7 @@ std::vector<card> exchange(card mine)
 	return cards;
 }
 
-// The largest segment that all can have, and how to wait on this host.
+// Finds the largest segment that all nodes can have, and how to wait on this host.
 void compare(const std::vector<card> &cards)
 {
 	cpu_set_t cores;
@@ -386,7 +387,7 @@ void meet(const std::vector<card> &cards)
 int job_start(const char *config)
 {
 	if (g.initialized)
-		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
+		return GASNET_ERR_NOT_INIT; // the specification leaves this case open: an error
 	if (strcmp(config, kConfig) != 0) {
 		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config,
 			kConfig);
@@ -399,7 +400,7 @@ int job_start(const char *config)
 	compare(cards);
 	const size_t span = g.max_segment + kInternalBytes;
 	map_region(agree_on_place(cards, span), span);
-	meet(cards); // everybody's memory is registered before anybody maps it
+	meet(cards); // every node has registered its memory before any node maps it
 	connect(cards);
 	exit_setup();
 	g.segments.assign(gasneti_front.nodes, {nullptr, 0});
@@ -491,5 +492,5 @@ extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noex
 
 extern "C" char *gasnet_getenv(const char *name) noexcept
 {
-	return getenv(name); // gasnet_init brought GASNET_* of the first node; launchers on one host carry the rest
+	return getenv(name); // gasnet_init copied GASNET_* from the first node; launchers on one host pass on the rest
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The region that other nodes map: how large it may be, where it lies, and the file behind it. It is created once, at
-// gasnet_init, with room for the largest segment; pages appear when they are touched.
+// The region that other nodes map: how large it may be, where it lies, and the file that backs it. gasnet_init creates
+// it once, with room for the largest segment; the system allocates pages when they are first touched.
 #include "gasnet_state.hpp"
 
 #include <sys/mman.h>
@@ -20,11 +20,11 @@ namespace {
 
 constexpr size_t kAlign = size_t{2} << 20; // huge pages may be used
 constexpr size_t kSmallest = size_t{1} << 20;
-constexpr double kLargest = 0x1p47; // no program has more addresses
+constexpr double kLargest = 0x1p47; // no program has more address space
 // ThreadSanitizer leaves a program a few GiB of addresses
 [[maybe_unused]] constexpr size_t kLargestTraced = size_t{256} << 20;
 
-constexpr size_t kMemoryUnknown = size_t{1} << 32; // what a host has whose system does not tell
+constexpr size_t kMemoryUnknown = size_t{1} << 32; // assumed if the system does not report its memory
 
 size_t host_ram()
 {
@@ -77,8 +77,8 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 	return true;
 }
 
-// Is there address space for a segment and for the windows on all others? The provider guards each by 4 GiB on both
-// sides.
+// True if there is address space for a segment and for the windows on all others. The provider puts 4 GiB of guard
+// space on both sides of each.
 bool windows_fit(size_t bytes, int nodes_here)
 {
 	constexpr size_t guards = size_t{8} << 30;
@@ -90,7 +90,7 @@ bool windows_fit(size_t bytes, int nodes_here)
 size_t memory_default_segment(int nodes_here)
 {
 	size_t bytes = host_ram() / 100 * 85 / static_cast<size_t>(nodes_here);
-	// a limit, or Valgrind, which gives 128 GiB to everything
+	// the cause is a limit, or Valgrind, which gives programs 128 GiB in all
 	while (bytes > kSmallest && !windows_fit(bytes + kInternalBytes, nodes_here))
 		bytes /= 2;
 #if defined(__SANITIZE_THREAD__)
@@ -125,7 +125,7 @@ uintptr_t memory_propose(size_t span)
 uintptr_t memory_fixed_place(unsigned i)
 {
 #if defined(__SANITIZE_THREAD__)
-	constexpr unsigned kPlaces = 0; // the tool ends programs that map outside of what it left them
+	constexpr unsigned kPlaces = 0; // the tool ends programs that map outside the range it left them
 #else
 	constexpr unsigned kPlaces = 24;
 #endif
@@ -157,7 +157,7 @@ size_t memory_for_attach() noexcept
 	return g.max_segment - g.carved;
 }
 
-// From the end of the region downward: gex_Segment_Attach begins at its start.
+// Allocates from the end of the region downward: gex_Segment_Attach begins at its start.
 void *memory_carve(size_t bytes) noexcept
 {
 	if (bytes > memory_for_attach())
@@ -166,7 +166,7 @@ void *memory_carve(size_t bytes) noexcept
 	return reinterpret_cast<void *>(g.base + kInternalBytes + memory_for_attach());
 }
 
-// The last one that was carved; others leave a hole. The next owner finds zeros.
+// Only the memory carved last is given back; freeing other memory leaves a hole. The next owner finds zeros.
 void memory_uncarve(void *addr, size_t bytes) noexcept
 {
 	if (madvise(addr, bytes, MADV_REMOVE) != 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The statistics tool: what it is notified of and what it may ask (gasnet_profile.h), and how it comes into the
-// process: where SHMEM_STATS, SHMEM_TRACE or SHMEM_HANG_AFTER asks for it (pgas_preload.hpp), which oshrun --stats,
-// --trace and --hang-after set. Without them all of this reads three variables of the environment.
+// The statistics tool: what it is notified of, what it may query (gasnet_profile.h), and how it is loaded into the
+// process: if SHMEM_STATS, SHMEM_TRACE or SHMEM_HANG_AFTER asks for it (pgas_preload.hpp), which oshrun --stats,
+// --trace and --hang-after set. Otherwise all this code does is read three environment variables.
 #include "gasnet_profile.h"
 #include "gasnet_state.hpp"
 
@@ -25,10 +25,10 @@ constexpr pgas::preload_names kNames{"libgasnet-pgas-tools.so", "libgasnet-pgas-
 constexpr int64_t kEvents = 131072;
 
 const gasneti_tool *g_tool = nullptr;
-const char *g_no_tool = nullptr; // why it is not here, though it is wanted
+const char *g_no_tool = nullptr; // why it is not loaded although requested
 std::vector<uint8_t> g_with_tool;
 
-// "" and words of refusal ask for nothing.
+// Null for "" and for words such as "no", which request nothing.
 const char *wished(const char *name)
 {
 	const char *text = getenv(name);
@@ -40,7 +40,7 @@ const char *wished(const char *name)
 	return text;
 }
 
-// The loader calls it before main, with what main gets.
+// The loader calls this before main, with main's arguments.
 __attribute__((constructor)) void load_tool(int, char **argv, char **)
 {
 	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER"))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // GASNET_PSHM_NODES=N ./program: a program that no launcher started becomes a job of N nodes on this host. The process
-// becomes the launcher, which starts the program N times from its beginning. Programs that are started so may pass
-// addresses of functions and vtables between nodes, which smp-conduit makes by fork: so addresses are not randomised.
+// becomes the launcher, which starts the program N times from the beginning. Such programs may pass addresses of
+// functions and vtables between nodes, which works in smp-conduit because it forks; therefore address randomisation is
+// turned off.
 #include "gasnet_state.hpp"
 
 #include <dlfcn.h>
@@ -24,7 +25,7 @@ namespace gasnet {
 namespace {
 
 constexpr char kVariable[] = "GASNET_PSHM_NODES";
-constexpr char kStarted[] = "GASNETI_PSHM_STARTED"; // set for the launcher: it must not come here again
+constexpr char kStarted[] = "GASNETI_PSHM_STARTED"; // set for the launcher, so that it does not start itself again
 
 bool is_program(const std::string &path)
 {
@@ -32,7 +33,7 @@ bool is_program(const std::string &path)
 	return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// In PATH it is beside gasnetrun_pgas: Open MPI has an oshrun, too.
+// In PATH, it is in the directory of gasnetrun_pgas: Open MPI has an oshrun, too.
 std::string find_in_path()
 {
 	const char *list = getenv("PATH");
@@ -43,12 +44,13 @@ std::string find_in_path()
 	return "";
 }
 
-// Around this library, in an installation that may have been moved; where it was installed; in PATH. Empty: nowhere.
+// Searches near this library (an installation may have been moved), where it was installed, then PATH. Empty if not
+// found.
 std::string find_launcher()
 {
 	if (const char *named = getenv("GASNETRUN_OSHRUN"); named && *named)
 		return named;
-	Dl_info here; // of a function that nobody sees: what programs name, they may have a copy of
+	Dl_info here; // of a local function: of one that programs can name, they may hold a copy
 	if (dladdr(reinterpret_cast<const void *>(&is_program), &here) && here.dli_fname) {
 		std::string folder = here.dli_fname;
 		folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
@@ -70,7 +72,7 @@ std::vector<std::string> own_arguments()
 	return list;
 }
 
-// The name that the program was started by, as far as it leads there; else its file.
+// The name that the program was started by, if it leads to the program's file; otherwise that file.
 std::string own_program(const std::string &name)
 {
 	struct stat named, file;

@@ -3,12 +3,12 @@
 // All state of a node in one struct, and the calls between the files of the library. What inline code of clients reads
 // is in struct gasneti_front (gasnet.h).
 //
-// Two endpoints: `rma` with the segments of all nodes as key 0, `am` for messages. A node's region is
+// There are two endpoints: `rma`, with the segments of all nodes as key 0, and `am` for messages. A node's region is
 //
 //   base                      + kKindsAt            + kTeamsAt          + kStagingAt        + kToolAt  + kInternalBytes
 //   | struct internal_memory  | published segments  | memory of teams   | of device copies  | a tool's | the client's |
 //
-// at one address in all nodes, so that one addition of window[node] turns an address of a node's segment into ours.
+// at one address in all nodes, so that adding window[node] turns an address in a node's segment into a local one.
 #pragma once
 
 #ifndef FABRIC_DIRECT
@@ -35,10 +35,10 @@
 
 namespace gasnet {
 
-// multiples of every page size; memory where they are touched
+// Multiples of every page size. Pages become memory when they are touched.
 constexpr size_t kTeamsAt = size_t{2} << 20;
 #ifdef __SANITIZE_THREAD__
-constexpr size_t kInternalBytes = size_t{128} << 20; // it leaves a program a few GiB of addresses
+constexpr size_t kInternalBytes = size_t{128} << 20; // leaves a program a few GiB of addresses
 #else
 constexpr size_t kInternalBytes = size_t{1} << 30;
 #endif
@@ -50,49 +50,50 @@ constexpr bool kThreads = GASNETI_THREADS;
 // Handlers 1 to 127 belong to the library.
 enum library_handler : uint8_t { kExitHandler = 1, kFirstClient = 128 };
 
-constexpr uint64_t kExiting = uint64_t{1} << 32; // beside an exit code, which may be 0
+constexpr uint64_t kExiting = uint64_t{1} << 32; // ORed with the exit code, which may be 0
 
-// What a node tells the others: it alone writes this, and they read it through their windows. One cache line each.
+// What a node publishes to the others: only the node writes it, unless a comment says otherwise, and the others read it
+// through their windows. One cache line each.
 struct internal_memory {
 	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
 	alignas(64) uint64_t exiting; // 0, or kExiting | exit code: this node is in gasnet_exit; written by the owner
-	// Between hosts. A host is represented by its first node, the leader.
+	// Between hosts. The first node of a host, the leader, represents it.
 	alignas(64) uint64_t result[2]; // the barrier's outcome; written by a leader for the nodes of its host
-	alignas(64) uint64_t left;      // nodes without a window that are in gasnet_exit; they add
-	alignas(64) uint64_t host_word[GASNET_MAXNODES][2]; // barrier words of other hosts; their leaders write
+	alignas(64) uint64_t left;      // number of nodes without a window that are in gasnet_exit; they add to it
+	alignas(64) uint64_t host_word[GASNET_MAXNODES][2]; // barrier words of other hosts; written by their leaders
 };
 static_assert(sizeof(internal_memory) <= kKindsAt);
 
-// A handler, and what a message must be to get to it: all that dispatch looks at. What clients ask of it is in
+// A handler, and what a message must be to reach it: all that dispatch reads. What clients query about it is in
 // gasnet_objects.hpp.
 struct handler_way {
-	gasneti_handler_fn fn; // null: none is registered
-	uint16_t args;         // how many, where a word has them
-	uint16_t args_mask;    // 0: any number will do
-	uint8_t kinds;         // a bit for each kind of message
+	gasneti_handler_fn fn; // null: not registered
+	uint16_t args;         // their number, placed where a message word has it
+	uint16_t args_mask;    // 0: any number is allowed
+	uint8_t kinds;         // one bit per kind of message
 };
 
 struct state {
 	bool initialized = false;
-	bool attached = false; // messages may come and go; segments have their sizes
+	bool attached = false; // messages may be sent and received; segments have their sizes
 	int wait_mode = GASNET_WAIT_SPINBLOCK;
 	pgas_opened net{};                          // fabric and domain of both endpoints
 	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
 	fid_cq *cq = nullptr;
 	fid_cntr *cntr = nullptr;
 	fid_ep *rma = nullptr;
-	// its alias that threads may read windows of; rma itself where threads do not share it
+	// an alias whose windows threads may read; rma itself unless threads share it
 	fid_ep *rma_front = nullptr;
 	fid_ep *am = nullptr;
 	fid_mr *mr = nullptr;
 	uintptr_t base = 0;
 	size_t max_segment = 0;
-	size_t carved = 0; // of it, at its end, for segments of gex_Segment_Create
+	size_t carved = 0; // of the segment, at its end, for gex_Segment_Create
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
-	// Some node has no window here. Then "hosts" are sets of nodes that all have windows on each other.
+	// Some node has no window here. "Hosts" are then sets of nodes that all have windows on each other.
 	bool far = false;
-	// Others need the progress of this node: it is far from some, or a segment is memory of the client.
+	// Other nodes depend on this node's progress: it is far from some, or a segment is client memory.
 	bool serves = false;
 	std::vector<gasnet_node_t> host_of; // by node, numbered in the order of first nodes
 	std::vector<gasnet_node_t> leaders; // by host
@@ -108,18 +109,18 @@ struct state {
 extern state g;
 extern const pgas_cq g_nothing; // polls of it take their cold exit
 
-// By node: what gasneti_windows has for inline code, and what the library itself goes by. Where a tool looks on,
-// that has nothing, so that every call enters the library. It stays when a node dies, while the provider's window of
-// it becomes
-// 0: what the node wrote last still counts.
+// By node: the windows that the library itself uses. gasneti_windows, which inline code uses, has the same values
+// except for nodes that are outside (below), where it is 0; if a tool is loaded it is all 0, so that every call enters
+// the library. An entry stays when its node dies, although the provider's window of that node becomes 0: what the node
+// wrote last remains valid.
 extern uint64_t g_windows[GASNET_MAXNODES] __attribute__((visibility("hidden")));
 inline internal_memory *internal_of(gasnet_node_t node)
 {
 	return reinterpret_cast<internal_memory *>(g.base + g_windows[node]);
 }
-// gasnet_outside.cpp. By node: its first segment is memory of the client, outside of the region, by another key.
+// gasnet_outside.cpp. By node: its first segment is client memory outside the region, registered with another key.
 extern uint8_t g_outside[GASNET_MAXNODES] __attribute__((visibility("hidden")));
-constexpr uint64_t kOutsideKey = 2 + GASNET_MAXEPS; // behind those of gasnet_kinds.hpp
+constexpr uint64_t kOutsideKey = 2 + GASNET_MAXEPS; // follows the keys of gasnet_kinds.hpp
 inline bool is_outside(gasnet_node_t node)
 {
 	return PGAS_UNLIKELY(pgas_load_relaxed(&g_outside[node]));
@@ -131,52 +132,53 @@ inline uint64_t provider_window(gasnet_node_t node)
 
 // gasnet_fail.cpp. Prints one line "node n: text" and ends the job.
 [[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void fail(const char *format, ...) noexcept;
-// The same when rc is an error of libfabric, negative or positive: gasnet_init failed.
+// The same if rc is an error of libfabric, negative or positive: gasnet_init failed.
 void require(const char *what, int rc) noexcept;
-// Fails in a call that must not happen before gasnet_attach.
+// Fails a call that requires gasnet_attach.
 [[gnu::cold]] void check_attached(const char *call) noexcept;
 
 // --- start and errors ------------------------------------------------------------------------------------------------
 
-// gasnet_start.cpp: where no launcher started us and GASNET_PSHM_NODES asks for nodes, becomes their launcher
+// gasnet_start.cpp: if no launcher started us and GASNET_PSHM_NODES asks for nodes, becomes their launcher
 void start_nodes();
-// gasnet_debug.cpp: freezes and catches fatal signals as the environment says
+// gasnet_debug.cpp: freezes and catches fatal signals as the environment requests
 void debug_setup() noexcept;
-// The process is about to end with an error: backtrace and freezing, once, as the environment says.
+// The process is about to end with an error: prints a backtrace and freezes, once, as the environment requests.
 void debug_fatal() noexcept;
-bool debug_reported() noexcept; // that was
+bool debug_reported() noexcept; // debug_fatal has run
 
-// gasnet_init.cpp: joins the job, all of it but messages and the client's segment. GASNET_OK or why not.
+// gasnet_init.cpp: joins the job, except for messages and the client's segment. Returns GASNET_OK or an error.
 int job_start(const char *config);
-// the same: opens messages; collective
+// gasnet_init.cpp: opens messages; collective
 int job_open_messages();
-// What of a node's region gex_Segment_Attach may still take.
+// Bytes of a node's region that gex_Segment_Attach may still take.
 size_t memory_for_attach() noexcept;
-// A part of the region, which other nodes reach by their windows; null: there is no room. A multiple of the page size.
+// Allocates part of the region, which other nodes reach through their windows. `bytes` is a multiple of the page size.
+// Returns null if there is no room.
 void *memory_carve(size_t bytes) noexcept;
 void memory_uncarve(void *addr, size_t bytes) noexcept;
-// the same: gives every node's segment its size; collective. A wrong size is an error of this node alone.
+// gasnet_init.cpp: gives every node's segment its size; collective. A wrong size is an error on this node alone.
 int job_attach_segment(uintptr_t bytes);
 
 // --- memory (gasnet_memory.cpp) --------------------------------------------------------------------------------------
 
-// what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
+// memory of this host that one node may take, or the value of GASNET_MAX_SEGSIZE
 size_t memory_default_segment(int nodes_here);
-uintptr_t memory_propose(size_t span); // reserves address space where the system likes; 0: there is none
+uintptr_t memory_propose(size_t span); // reserves address space where the system chooses; 0 on failure
 void memory_release(uintptr_t addr, size_t span);
-int memory_map(uintptr_t addr, size_t span); // the region's file, mapped over what was reserved there; -errno
-uintptr_t memory_fixed_place(unsigned i);    // places that are free in most processes; 0 behind the last
+int memory_map(uintptr_t addr, size_t span); // maps the region's file over what was reserved there; -errno
+uintptr_t memory_fixed_place(unsigned i);    // places that are free in most processes; 0 past the last
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-// gasnet_receive.cpp: runs handlers of what arrived; true when there was something
+// gasnet_receive.cpp: runs the handlers of received messages; true if there were any
 bool receive_some() noexcept;
-// the same: runs the handler of a message of this node to itself, in the call that sends it. It gets the message as it
-// lies
+// gasnet_receive.cpp: runs the handler of a message from this node to itself, inside the call that sends it. The
+// handler gets the message in place.
 void run_here(const void *message, size_t bytes) noexcept;
-// the same: while something waits for the polls of this node, every one enters the library
+// gasnet_receive.cpp: makes every poll enter the library while something depends on the polls of this node
 void polls_update() noexcept;
-// gasnet_outbox.cpp: sends replies that found no room; true when none is left
+// gasnet_outbox.cpp: sends replies that found no room before; true if none is left
 bool outbox_push_some() noexcept;
 extern size_t g_outbox_count; // written under a lock
 inline bool outbox_push() noexcept
@@ -189,56 +191,56 @@ inline bool in_handler() noexcept
 	return t_in_handler;
 }
 
-// gasnet_receive.cpp: room for a message's copy, aligned as the payload of one that arrived
+// gasnet_receive.cpp: room for a copy of a message, aligned as a received payload is
 char *allocate(size_t bytes) noexcept;
-// Runs the handler of one message (gasnet_dispatch.cpp). False: the message makes no sense. head: word and arguments,
-// which may lie elsewhere than in front of the payload.
+// Runs the handler of one message (gasnet_dispatch.cpp). False if the message is malformed. head: word and arguments,
+// which need not lie in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
-// The same of a medium one of this node to itself, in pieces, whose payload is the handler's from now on, or to be
-// copied.
+// The same for a medium message from this node to itself, in pieces. run_medium_own gives the handler the payload
+// itself, run_medium_here a copy.
 void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 void run_medium_here(uint64_t word, const void *src, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 
 // --- nodes without a window (gasnet_far.cpp) -------------------------------------------------------------------------
 
-// A word of internal memory, set or added to at that node, behind all that was put there before.
+// Sets or adds to a word of internal memory at that node, after everything put there before.
 void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
-// Adds one to it without a complaint: the node may be gone.
+// Adds one to it without reporting errors: the node may be gone.
 void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept;
-// An atomic operation of a client; old: where the value goes that was there before, or null. It is there, then, when
-// the call returns; without one the operation is under way.
+// A client's atomic operation. old: where to store the previous value, or null. If not null, the value is there when
+// the call returns; otherwise the operation may still be in progress.
 gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t value,
 			   uint64_t compare, uint64_t *old, int implicit) noexcept;
-// The same, and what was there before.
+// The same; returns the previous value.
 uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
-// All that was put is there.
+// Waits until all puts have arrived.
 void far_settle() noexcept;
-// Transfers to and from the region of another key, at that offset.
+// Transfers to and from the region with another key, at the given offset.
 gasnet_handle_t far_put_key(gasnet_node_t node, uint64_t key, uint64_t offset, const void *src, size_t nbytes,
 			    gasneti_until until, int implicit) noexcept;
 gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64_t offset, size_t nbytes,
 			    gasneti_until until, int implicit) noexcept;
-// A short put to a gate; it is over when all transfers are.
+// A short put to a gate. It completes together with all transfers.
 void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept;
-void far_fence() noexcept; // what is started from now on runs at its target behind all before
-// The handle of what was started, or counts it as implicit.
+void far_fence() noexcept; // operations started later execute at their target after all earlier ones
+// Returns the handle of the operation just started, or counts it as implicit.
 gasnet_handle_t far_taken(int implicit) noexcept;
-// gasnet_kinds.cpp: all copies of devices are over
+// gasnet_kinds.cpp: waits until all device copies are complete
 void kinds_finish(const char *call) noexcept;
 bool kinds_are_idle(const char *call) noexcept; // the same, without waiting
-// Ends the job when a transfer failed after its call.
+// Ends the job if a transfer failed after its call had returned.
 void check_lost(const char *call) noexcept;
-// gasnet_barrier.cpp: a leader that is not in a barrier call does its part
+// gasnet_barrier.cpp: does a leader's part outside of barrier calls
 void barrier_pass_on() noexcept;
 bool barrier_wants_polls() noexcept;
-// gasnet_coll.cpp: collectives under way go on; true when something moved
+// gasnet_coll.cpp: advances collectives in progress; true if anything moved
 bool coll_progress() noexcept;
 
 // --- the statistics tool (gasnet_profile.cpp) ------------------------------------------------------------------------
 
-bool tool_here() noexcept; // one is loaded
-// The same by node, when all have told. Then the job begins, and ends: this node leaves; all have left or, without
-// `all`, some did not come.
+bool tool_here() noexcept; // a tool is loaded
+// By node, whether it has a tool, once all have reported it. Then the job begins, and later ends: this node leaves; all
+// have left or, without `all`, some did not.
 void tool_told(std::vector<uint8_t> with_tool);
 void tool_joined() noexcept;
 void tool_leaving() noexcept;
@@ -247,21 +249,21 @@ void tool_all_left(bool all, int code) noexcept;
 // --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 
 void exit_setup();
-// Nodes end when all of them are leaving, so one that is gone while this one leaves is no failure: a thread that still
-// wanted to send to it stays in here, until the thread that leaves ends the process. Else it returns.
+// Nodes end when all of them are leaving, so a node that disappears while this one leaves is not a failure: a thread
+// that still wants to send to it stays in this call until the leaving thread ends the process. Otherwise returns.
 void lost_while_leaving() noexcept;
 
-// gasnet_wait.cpp; cores: what the nodes of this host may run on, all together
+// gasnet_wait.cpp; cores: all cores that the nodes of this host may run on
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;
 void wait_pause(pgas_backoff *wait) noexcept;
 bool wait_crowded() noexcept; // nodes share cores
 
 } // namespace gasnet
 
-// An event that is not over.
+// An event that is not complete.
 struct gasneti_op {
-	uint32_t magic; // kEvent, or the client gives us something else
-	// Does what can be done without waiting, and runs no handler. True: it is over, and no longer there.
+	uint32_t magic; // kEvent; anything else means the client passed something else
+	// Does what it can without waiting, and runs no handler. True: the event is complete, and freed.
 	bool (*finish)(gasneti_op *op, const char *call);
 };
 namespace gasnet {
@@ -270,11 +272,11 @@ constexpr uint32_t kEvent = 0x45764e74;
 
 struct gasneti_token {
 	gasnet_node_t source;
-	// together, because one store begins them, and a fourth byte that makes them a word
+	// Kept together, with a fourth byte to make a word, because a single store initialises them.
 	bool replied;
-	uint8_t sender, receiver; // indexes of the endpoints that sent, and got it
+	uint8_t sender, receiver; // indexes of the sending and receiving endpoints
 	uint8_t zero;
-	uint32_t word; // the lower half of the message's: its fields are taken out when somebody asks
+	uint32_t word; // the lower half of the message's word; its fields are extracted on demand
 
 	bool request() const noexcept { return !(word >> GASNETI_WORD_KIND & GASNETI_REPLY); }
 	bool is_long() const noexcept { return (word >> GASNETI_WORD_KIND & GASNETI_CATEGORY) == GASNETI_LONG; }

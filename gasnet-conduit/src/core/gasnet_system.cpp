@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's questions about the job: who shares memory and hosts with this node.
+// GASNet-EX's queries about the job: which nodes share memory and hosts with this node.
 #include "kinds/gasnet_objects.hpp"
 
 #include <type_traits>
@@ -12,7 +12,7 @@ using rank_info = std::remove_const_t<gex_RankInfo_t>;
 
 int g_verbose = 1;
 
-// Nodes that have the same number as this one, in order; made once.
+// Nodes that have the same number as this one, in order; computed once.
 struct group {
 	std::vector<rank_info> members;
 	gex_Rank_t mine = 0, group_index = 0; // this node's place among them; its group's among the groups
@@ -94,7 +94,8 @@ extern "C" void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_set_size_p, gex_Ran
 		*host_set_rank_p = host().group_index;
 }
 
-// There are none: handlers run in the client's threads, and the link's own thread runs none and starts by itself.
+// There are no such threads: handlers run in the client's threads, and the link's own thread runs none and starts by
+// itself.
 extern "C" int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p,
 					       const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags) noexcept
 {

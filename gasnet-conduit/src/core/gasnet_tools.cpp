@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls of gasnet_tools.h that are not inline: process, numbers as text. The environment is in gasnet_env.cpp, what
-// is for debugging in gasnet_debug.cpp.
+// The calls of gasnet_tools.h that are not inline: process queries, numbers as text. The environment is in
+// gasnet_env.cpp, debugging in gasnet_debug.cpp.
 #include "gasnet_state.hpp"
 
 #include <gasnet_tools.h>
@@ -30,7 +30,7 @@ constexpr prefix kPrefixes[] = {
 
 __extension__ typedef unsigned __int128 wide; // products of two 64-bit numbers
 
-// What the letter behind a number stands for; a number without a unit counts `unit`s (0: has none).
+// The factor for the letter after a number. A number without a unit is in `unit`s; 0: units are not allowed.
 uint64_t unit_factor(char letter, uint64_t unit)
 {
 	if (!unit)
@@ -183,8 +183,9 @@ extern "C" uint64_t gasnett_checksum(const void *src, size_t n)
 	return pgas::hash_bytes(src, n);
 }
 
-// "4096", "64K", "1.5 MB", "0x100", "4TB". In whole numbers all the way: a double has neither all 64 bits nor room for
-// every product, and a cast of what does not fit is undefined. What is too large becomes the largest number.
+// Parses "4096", "64K", "1.5 MB", "0x100", "4TB". Uses integers throughout: a double has neither all 64 bits nor room
+// for every product, and casting a value that does not fit is undefined. A value that is too large becomes the largest
+// number.
 extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
 {
 	if (!text)
@@ -197,7 +198,7 @@ extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
 	const bool hex = text[0] == '0' && toupper(static_cast<unsigned char>(text[1])) == 'X';
 	char *end = const_cast<char *>(text);
 	const uint64_t whole = is_digit(*text) ? strtoull(text, &end, hex ? 16 : 10) : 0;
-	uint64_t part = 0, parts = 1; // a fraction of decimal digits; more than 15 of them change nothing
+	uint64_t part = 0, parts = 1; // decimal fraction; digits past the 15th change nothing
 	if (*end == '.' && !hex)
 		for (end++; is_digit(*end); end++)
 			if (parts < 1'000'000'000'000'000) {
@@ -239,7 +240,7 @@ extern "C" int gasnett_getheapstats(gasnett_heapstats_t *stats)
 {
 	const struct mallinfo2 now = mallinfo2();
 	stats->allocated_bytes = now.uordblks;
-	stats->allocated_objects = 0; // libc does not count them
+	stats->allocated_objects = 0; // libc does not count objects
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How long a waiting loop spins before it gives the core away: the rules for pgas_backoff_turn().
+// How long a waiting loop spins before it gives up the core: the rules for pgas_backoff_turn().
 #include "gasnet_state.hpp"
 
 #include <pgas/pgas_far_wait.hpp>
@@ -15,7 +15,7 @@ constexpr uint32_t kSpinsCrowded = 50; // when nodes share cores
 constexpr uint32_t kYields = 2000;
 constexpr uint32_t kNapNs = 50'000;
 
-// Written at gasnet_init only: threads read them while another one changes the mode.
+// Written only in gasnet_init: threads read them while another thread changes the mode.
 pgas_backoff_rule g_spin, g_block, g_spin_block;
 bool g_crowded; // nodes share cores
 
@@ -33,7 +33,7 @@ const pgas_backoff_rule *rule_of(int wait_mode)
 
 } // namespace
 
-// SPIN never sleeps, BLOCK gives the core away at once, SPINBLOCK (the default) spins, then yields, then sleeps.
+// SPIN never sleeps, BLOCK gives up the core at once, SPINBLOCK (the default) spins, then yields, then sleeps.
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept
 {
 	g_crowded = !pgas::cores_suffice(cores, nodes_here);
@@ -48,7 +48,7 @@ bool wait_crowded() noexcept
 	return g_crowded;
 }
 
-// With far nodes it sleeps on what arrives, and soon where nodes share cores.
+// With far nodes it sleeps until something arrives, and sooner if nodes share cores.
 void wait_pause(pgas_backoff *wait) noexcept
 {
 	if (g.far && pgas_load_relaxed(&g.wait_mode) != GASNET_WAIT_SPIN) {

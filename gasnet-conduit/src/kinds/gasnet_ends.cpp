@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Endpoints beside the first: making them; binding segments, publishing those, asking for them; and pairs.
+// Additional endpoints (all but the first): creating them; binding segments, publishing and querying those; and pairs.
 #include "gasnet_kinds.hpp"
 
 #include <cstring>
@@ -45,7 +45,7 @@ void publish(const gasneti_endpoint &ep)
 	pgas_store_release(&p->state, kPublished); // pairs with load_acquire in read_place()
 }
 
-// What that node has published. False: nothing, so far.
+// Reads what that node has published. False if it has not published anything yet.
 bool read_place(gasnet_node_t node, gex_EP_Index_t index, published &out)
 {
 	published *const p = own_place(index);
@@ -64,7 +64,7 @@ bool read_place(gasnet_node_t node, gex_EP_Index_t index, published &out)
 	return true;
 }
 
-// Those that members bound to their first endpoints and published.
+// Learns the segments that members bound to their first endpoints and published.
 void learn_first_segments(const gasneti_team &tm)
 {
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);
@@ -79,7 +79,7 @@ void learn_first_segments(const gasneti_team &tm)
 	}
 }
 
-// Does asking for it need a wire?
+// True if a query about it needs no communication.
 bool is_known(gasnet_node_t node, gex_EP_Index_t index)
 {
 	return g_windows[node] || g_ends.count(uint64_t{node} * GASNET_MAXEPS + index);
@@ -103,14 +103,15 @@ bounds find_bounds(gasnet_node_t node, gex_EP_Index_t index)
 	return end ? bounds{reinterpret_cast<void *>(end->what.address), end->what.bytes} : bounds{};
 }
 
-// Memory that others cannot map is theirs with this node's help, where the system forbids them to touch a process.
+// If the system does not allow processes to access each other's memory, others reach memory that they cannot map only
+// with this node's help.
 void serve_others()
 {
 	pgas_store_relaxed(&g.serves, true);
 	polls_update();
 }
 
-// Memory that is not of the region has a key of its own, and no window.
+// Memory outside the region has a key of its own, and no window.
 int bind_first(const made_segment &s)
 {
 	const gasnet_node_t me = gasneti_front.mynode;
@@ -263,7 +264,7 @@ extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_
 	return GASNET_OK;
 }
 
-// Endpoints without a segment have nothing to tell. All have told when the barrier is over.
+// Endpoints without a segment have nothing to publish. All have published when the barrier is complete.
 extern "C" int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) noexcept
 {
 	core_of("gex_EP_PublishBoundSegment", tm);

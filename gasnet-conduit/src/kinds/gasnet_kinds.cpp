@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory kinds: GASNet-EX's objects, the devices behind them, and segments of their memory. A device is opened once for
-// all kinds that name it, and stays open as long as memory of it may be in use here.
+// Memory kinds: GASNet-EX's objects, the devices they use, and segments of device memory. A device is opened once for
+// all kinds that name it, and stays open as long as its memory may be in use here.
 #include "gasnet_kinds.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ bool same(const devices::device_choice &a, const devices::device_choice &b)
 	return a.number == b.number && a.device == b.device && a.context == b.context && a.ordinal == b.ordinal;
 }
 
-// Under kinds_mutex. Null: `why` says what is missing.
+// Called with kinds_mutex held. Returns null on failure, with the reason in `why`.
 device *open_device(uint64_t count, const devices::device_choice &which, char *why, size_t room)
 {
 	device *unused = nullptr;
@@ -74,7 +74,7 @@ device *open_device(uint64_t count, const devices::device_choice &which, char *w
 	return d;
 }
 
-// Nobody has named it any more, nor has a view of memory of others. Under kinds_mutex.
+// For a device that no kind names any more and that has no view of other nodes' memory. Called with kinds_mutex held.
 void close_device(device &d)
 {
 	device_finish("gex_MK_Destroy", d);
@@ -101,7 +101,8 @@ devices::device_choice choice_of(const gex_MK_Create_args_t &args)
 	return which;
 }
 
-// The memory of a device segment: the client's, or new. Whoever shares the machine needs a handle.
+// The memory of a device segment: the client's, or newly allocated. Other processes on this machine need a handle of
+// it.
 int get_device_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 {
 	device &d = *s.kind->device;
@@ -123,7 +124,7 @@ size_t in_pages(size_t bytes)
 	return (bytes + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
 }
 
-// While the first endpoint has no segment it may become that one's.
+// As long as the first endpoint has no segment, this one may become its segment.
 int get_host_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 {
 	s.address = address;
@@ -231,7 +232,7 @@ void device_finish(const char *call, device &d)
 
 namespace {
 
-// The same without waiting: false: not yet.
+// The same without waiting: false if copies are still in progress.
 bool device_is_idle(const char *call, device &d)
 {
 	const uint64_t wanted = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()

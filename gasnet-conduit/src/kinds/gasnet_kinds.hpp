@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory kinds and endpoints beside the first: devices that were opened (devices/), segments of their memory or of the
-// host's, and what other nodes know of them. The first endpoint and its segment have none of this: a team that names
-// another endpoint is a team without windows and of size 0, so that every call leaves by the exits that are there
-// anyway, for members without a window and for ranks that do not exist.
+// Memory kinds and additional endpoints: opened devices (devices/), segments of device memory or host memory, and what
+// other nodes know about them. The first endpoint and its segment use none of this: a team that names another endpoint
+// has no windows and size 0, so that every call takes the exits that exist anyway, for members without a window and for
+// ranks that do not exist.
 //
 // A node publishes its segments in its internal memory, where others read them when they first need them.
 //
 //   what                                written by                     read by
 //   published[index], internal memory   owner, in Publish; state last  the others, then kept
 //   peer_end, devices                   this node, under kinds_mutex   this node
-//   endpoint.segment                    this node, in Bind             this node, and whoever serves the gate
+//   endpoint.segment                    this node, in Bind             this node, and threads that serve the gate
 #pragma once
 
 #include "gasnet_objects.hpp"
@@ -40,10 +40,10 @@ struct device {
 	devices::device_choice which;
 	devices::kind *kind;
 	uint64_t number; // devices::handle::device
-	int users;       // kinds; 0: it was opened for memory of other nodes, or is not needed at the moment
-	// copies that were submitted, and how many of them are known to be over
+	int users;       // kinds that use it; 0: opened for other nodes' memory, or currently unused
+	// number of copies submitted, and how many of them are known to be complete
 	uint64_t submitted, finished;
-	pthread_mutex_t mutex; // of finished
+	pthread_mutex_t mutex; // protects finished
 };
 
 } // namespace gasnet
@@ -61,35 +61,35 @@ namespace gasnet {
 // A segment of gex_Segment_Create.
 struct made_segment : gasneti_segment {
 	gasneti_kind *kind;     // null: host memory
-	bool ours;              // allocated here
+	bool ours;              // allocated by this library
 	bool carved;            // out of this node's region: it may become the first endpoint's
-	int bound;              // endpoints
-	devices::region region; // the driver's allocation around it
-	devices::handle handle; // of the region; bytes is 0 where no other process could use it
+	int bound;              // number of endpoints
+	devices::region region; // the driver's allocation that contains it
+	devices::handle handle; // of the region; bytes is 0 if no other process can use it
 };
 inline const made_segment *made(const gasneti_segment *segment)
 {
 	return segment && segment != &g_segment ? static_cast<const made_segment *>(segment) : nullptr;
 }
 
-// What a node tells of the segment of an endpoint.
+// What a node publishes about an endpoint's segment.
 struct published {
-	uint64_t state;        // kPublished, or nothing else is there
+	uint64_t state;        // kPublished; otherwise the other fields are not valid yet
 	uint64_t memory_class; // gex_MK_Class_t
 	uint64_t address, bytes;
 	uint64_t offset; // in the region that the handle opens
 	devices::handle handle;
-	uint64_t outside; // of the region: by kOutsideKey, when it is the first endpoint's
+	uint64_t outside; // 1: outside the region, reached by kOutsideKey; only the first endpoint's
 	uint64_t unused[6];
 };
 static_assert(sizeof(published) == 192);
 constexpr uint64_t kPublished = 1;
 static_assert(GASNET_MAXEPS * sizeof(published) <= kKindsBytes);
 
-// An endpoint of another node, as far as it is known.
+// What is known about an endpoint of another node.
 struct peer_end {
 	published what;
-	struct view { // of its memory, by one of our devices
+	struct view { // of its memory, through a local device
 		device *dev;
 		devices::region region;
 	};
@@ -98,31 +98,31 @@ struct peer_end {
 
 // --- gasnet_kinds.cpp ------------------------------------------------------------------------------------------------
 
-extern pthread_mutex_t kinds_mutex; // taken before those of devices
+extern pthread_mutex_t kinds_mutex; // acquired before the mutexes of devices
 const char *class_name(uint64_t count);
-// The line that says what is wrong, where the client wants lines; returns the code.
+// Prints what is wrong, if the client wants messages; returns the code.
 [[gnu::format(printf, 2, 3)]] int refuse(int code, const char *format, ...);
-// A device of that class that may reach the one of that number best; opened if there is none. Ends the job when there
-// is no driver. Under kinds_mutex.
+// The device of that class that can best reach device `number`; opened if there is none. Ends the job if there is no
+// driver. Called with kinds_mutex held.
 device &device_for(const char *call, uint64_t count, uint64_t number);
 [[noreturn, gnu::cold]] void driver_failed(const char *call, const device &d);
-// One copy; it is under way until device_finish.
+// Starts one copy; it stays in progress until device_finish.
 void device_copy(const char *call, device &d, void *dest, const void *source, size_t bytes);
-void device_finish(const char *call, device &d); // all copies that this thread knows of are over
+void device_finish(const char *call, device &d); // waits for all copies that this thread knows of
 bool others_on_this_machine();
 bool others_on_other_machines();
 
 // --- gasnet_ends.cpp -------------------------------------------------------------------------------------------------
 
 extern gasneti_endpoint *g_endpoints[GASNET_MAXEPS];
-bool device_has_views(const device &d); // of memory of other nodes. Under kinds_mutex.
-// The segment that was published for an endpoint of another node; null: none was. Under kinds_mutex.
+bool device_has_views(const device &d); // of other nodes' memory. Called with kinds_mutex held.
+// The segment published for another node's endpoint, or null. Called with kinds_mutex held.
 peer_end *find_end(gasnet_node_t node, gex_EP_Index_t index);
 
 // --- gasnet_kinds_far.cpp: device memory of nodes on other machines; our side is host memory -------------------------
 
-int kinds_far_open(); // 0 or -FI_E*; before a device segment of this node can be published
-// until TAKEN: it may still be under way, as a transfer to a node without a window is.
+int kinds_far_open(); // 0 or -FI_E*; call it before a device segment of this node is published
+// Until TAKEN: the transfer may still be in progress afterwards, as one to a node without a window may.
 void kinds_far_put(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, const void *source, size_t bytes,
 		   gasneti_until until);
 void kinds_far_get(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, void *dest, size_t bytes);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Device memory of nodes on other machines. Their driver must copy, so the owner acts: an order comes through a gate
-// (mr_reg_gate of fi_ext_pgas.h), and is executed by whichever thread makes progress there. A short put brings its
-// bytes along. What is longer goes through the owner's staging memory, in its internal memory: every node has a slot in
-// everybody's, of two halves, so that bytes are under way while the owner's device takes the others.
+// Device memory of nodes on other machines. Only their driver can copy it, so the owner acts: an order arrives through
+// a gate (mr_reg_gate of fi_ext_pgas.h), and whichever thread makes progress there executes it. A short put carries its
+// bytes in the order. Longer transfers go through the owner's staging memory, which is in its internal memory: every
+// node has a slot in every other node's, with two halves, so that the wire can move bytes while the owner's device
+// copies the other half.
 //
-//   put   bytes into a half of the slot -> order behind them -> owner: half to device -> acknowledged
+//   put   bytes into a half of the slot -> order after them -> owner: half to device -> acknowledged
 //   get   order -> owner: device to half -> acknowledged -> get of the half
 #include "gasnet_kinds.hpp"
 
@@ -34,13 +35,13 @@ static_assert(kStagingBytes / GASNET_MAXNODES >= 128);
 fid_mr *g_gate; // under kinds_mutex
 pthread_mutex_t g_slot_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// Bytes of a half of everybody's slot.
+// Bytes in a half of a slot; the same for all nodes.
 size_t half()
 {
 	return std::min(kMostSlot, kStagingBytes / gasneti_front.nodes) / 128 * 64;
 }
 
-// A half of our slot at everybody's, as it is called here.
+// A half of this node's slot at every other node, as a local address.
 char *room(size_t turn)
 {
 	return reinterpret_cast<char *>(g.base + kStagingAt) + (gasneti_front.mynode * 2 + turn % 2) * half();
@@ -53,7 +54,7 @@ uint64_t staged_at(const char *pos)
 
 // --- the owner -------------------------------------------------------------------------------------------------------
 
-// What another process says is checked before anything is touched. Null: it makes no sense.
+// Checks what another process sent before anything is touched. Null if it is malformed.
 const made_segment *is_sound(const order &o, size_t here_bytes)
 {
 	if (o.index >= GASNET_MAXEPS)
@@ -148,9 +149,9 @@ void kinds_far_get(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, vo
 	ask(0, 0);
 	size_t turn = 0;
 	for (size_t pos = 0; pos < bytes; pos += half(), turn++) {
-		far_settle(); // this half is there
+		far_settle(); // this half has arrived
 		if (pos + half() < bytes)
-			ask(pos + half(), turn + 1); // the owner's device works while this half comes
+			ask(pos + half(), turn + 1); // the owner's device works while this half is transferred
 		gasneti_get_far(static_cast<char *>(dest) + pos, node, room(turn), std::min(half(), bytes - pos),
 				GASNETI_DONE, 0);
 	}

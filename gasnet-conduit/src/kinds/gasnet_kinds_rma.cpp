@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Puts and gets through pairs of endpoints of which one at least is not the first: either side is memory of a device or
-// of the host.
+// Puts and gets through pairs of endpoints of which at least one is not the first: either side is device memory or host
+// memory.
 //
-//   what is there                          how
+//   memory of the peer                     how
 //   host memory, other than the first's    the endpoint, by the segment's key
-//   host memory here or mapped             copy, or our device's driver
-//   host memory that is not mapped         device <-> buffer, and the transfer that host memory has
-//   device of this machine                 driver's copy, of a device that has opened the owner's memory
-//   device of another machine              order to its owner (gasnet_kinds_far.cpp), a device of ours by a buffer
-//   two devices that do not know another   buffer
+//   host memory here or mapped             copy, or the local device's driver
+//   host memory that is not mapped         device <-> buffer, and a transfer of host memory
+//   device of this machine                 driver's copy, by a device that has opened the owner's memory
+//   device of another machine              order to its owner (gasnet_kinds_far.cpp); a local device uses a buffer
+//   two devices unknown to each other      buffer
 //
-// A copy that was only started is over after kinds_finish(), which every way to wait for a transfer calls.
+// kinds_finish(), which every way to wait for a transfer calls, completes copies that were only started.
 #include "gasnet_kinds.hpp"
 
 #include <algorithm>
@@ -27,12 +27,12 @@ struct job { // one transfer
 	const char *call;
 	bool put;
 	gasnet_node_t node;
-	gex_EP_Index_t index; // there
+	gex_EP_Index_t index; // the peer's
 	char *theirs, *mine;
 	size_t bytes;
 	gasneti_until until;
 	int implicit;
-	device *dev; // our side's; null: host memory
+	device *dev; // the local side's; null: host memory
 };
 
 bool within(const void *addr, size_t bytes, uintptr_t start, size_t room)
@@ -41,7 +41,7 @@ bool within(const void *addr, size_t bytes, uintptr_t start, size_t room)
 	return off <= room && bytes <= room - off;
 }
 
-// The device of our side. Memory of it must be in the endpoint's segment; host memory is anywhere.
+// The device of the local side. Device memory must be in the endpoint's segment; host memory may be anywhere.
 device *local_device(const char *call, const gasneti_endpoint &ep, const void *addr, size_t bytes)
 {
 	const made_segment *s = made(ep.segment);
@@ -53,7 +53,7 @@ device *local_device(const char *call, const gasneti_endpoint &ep, const void *a
 	return s->kind->device;
 }
 
-// A copy by that device. Where the other memory is unknown to it, in pieces through a buffer.
+// A copy by that device, in pieces through a buffer if it does not know the local memory.
 gex_Event_t copy_by(const job &j, device &driver, char *theirs)
 {
 	char *const dst = j.put ? theirs : j.mine, *const src = j.put ? j.mine : theirs;
@@ -76,7 +76,7 @@ gex_Event_t copy_by(const job &j, device &driver, char *theirs)
 	return GEX_EVENT_INVALID;
 }
 
-// Host memory that the CPU reaches.
+// Host memory that the CPU can access.
 gex_Event_t copy_here(const job &j, char *theirs)
 {
 	if (j.dev)
@@ -88,7 +88,7 @@ gex_Event_t copy_here(const job &j, char *theirs)
 	return GEX_EVENT_INVALID;
 }
 
-// move(offset, place of host memory, bytes, until) is complete or, for host memory, as far as until wants.
+// move(offset, address of host memory, bytes, until) completes or, without a local device, gets as far as `until` asks.
 template <class Move>
 gex_Event_t by_buffer(const job &j, Move &&move)
 {
@@ -143,7 +143,7 @@ gex_Event_t with_far_device(const job &j, uint64_t start)
 	});
 }
 
-// Where a device of ours has the memory of that endpoint. Under kinds_mutex.
+// Where a local device has mapped that endpoint's memory. Called with kinds_mutex held.
 char *open_view(const job &j, device &driver, peer_end &end)
 {
 	auto it = std::find_if(end.views.begin(), end.views.end(),
@@ -241,7 +241,7 @@ gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank
 		    GASNETI_TAKEN, 0, local_device(call, *p->local, mine, nbytes)});
 }
 
-// To this node it may come from the place where it goes.
+// For this node, src and dst may be the same.
 void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
 		    size_t nbytes) noexcept
 {

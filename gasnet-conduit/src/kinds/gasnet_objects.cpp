@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's client, endpoint and segments: making them, and the questions about them.
+// GASNet-EX's client, endpoint and segments: creating and querying them.
 #include "gasnet_objects.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ team *g_world, *g_pair;
 
 namespace {
 
-gasnet_node_t g_jobranks[GASNET_MAXNODES]; // of the team of all: each its own; pages where there are nodes
+gasnet_node_t g_jobranks[GASNET_MAXNODES]; // of the team of all: each node's own rank; only used pages are touched
 
 team *new_world(bool pair)
 {
@@ -34,7 +34,7 @@ team *new_world(bool pair)
 	return t;
 }
 
-// [A-Z][A-Z0-9_]+ of either case, as programs have it, and short enough to be shown
+// [A-Z][A-Z0-9_]+ in either case, since programs use both, and short enough to print
 bool name_ok(const char *name)
 {
 	const auto letter = [](char c) { return isalpha(static_cast<unsigned char>(c)) != 0; };
@@ -153,7 +153,7 @@ extern "C" void *gex_Client_QueryCData(gex_Client_t client) noexcept
 
 // --- segments --------------------------------------------------------------------------------------------------------
 
-// All have come before anybody stops to look for messages: what others send until then is handled here.
+// No node may stop polling before all have arrived: the first barrier handles what they send until then.
 extern "C" int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size) noexcept
 {
 	if (!segment_p || !is_world(tm) || !size || size % GASNET_PAGESIZE || size > memory_for_attach())
@@ -215,7 +215,7 @@ extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owner
 	return 0;
 }
 
-// Every node knows all first segments: nothing is asked over a wire.
+// Every node knows all first segments: nothing is sent.
 extern "C" gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
 						  uintptr_t *size_p, gex_Flags_t flags) noexcept
 {

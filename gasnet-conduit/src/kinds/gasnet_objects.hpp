@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's objects from the inside. There is one client, its first endpoint and the segment of that; gasnet_init
-// makes them, whichever interface the program uses. More endpoints and segments are in gasnet_kinds.hpp.
+// GASNet-EX's objects as the library sees them. There is one client, its first endpoint and that endpoint's segment;
+// gasnet_init creates them, whichever interface the program uses. More endpoints and segments are in gasnet_kinds.hpp.
 #pragma once
 
 #include "core/gasnet_state.hpp"
@@ -21,7 +21,7 @@ struct gasneti_client {
 struct gasneti_segment {
 	void *cdata;
 	gex_Flags_t flags;
-	void *address; // the owner's
+	void *address; // in the owner's address space
 	uintptr_t bytes;
 };
 
@@ -35,9 +35,9 @@ struct gasneti_endpoint {
 	gasneti_segment *segment; // or null
 	gex_EP_Index_t index;
 	gex_EP_Capabilities_t capabilities;
-	gasnet::team *pairs[GASNET_MAXEPS]; // with endpoints of others, by index; null: not asked for yet
+	gasnet::team *pairs[GASNET_MAXEPS]; // with endpoints of others, by index; null: not requested yet
 	fid_mr *mr;                         // of a host segment that is not the first one
-	gex_AM_Entry_t entries[256];        // of handlers; those of gasnet_attach have no name, and take anything
+	gex_AM_Entry_t entries[256];        // handlers; those of gasnet_attach have no name, and accept any arguments
 };
 
 namespace gasnet {
@@ -49,34 +49,34 @@ extern gasneti_client g_client;
 extern gasneti_endpoint g_endpoint;
 extern gasneti_segment g_segment;
 
-// What a member says in a barrier, or several together.
+// What a member, or several together, passed to a barrier.
 struct barrier_said {
 	enum kind_t : uint32_t { anonymous, named, mismatch } kind;
 	int32_t name;
 };
-// The barrier of a team that was made (gasnet_coll_barrier.cpp).
+// The barrier of a team that the client created (gasnet_coll_barrier.cpp).
 struct team_barrier {
-	pgas::teams::operation *operation; // null: over
-	bool open;                         // notified and not waited for
+	pgas::teams::operation *operation; // null: complete
+	bool open;                         // notified but not waited for
 	barrier_said mine, outcome;
 };
 
-// A team with what is only the library's. The team of all is g_world; pairs are teams of all, too, under another
-// address, and without collectives. Of endpoints that are not both the first they have no windows, and size 0, so that
-// calls do not find the rank.
+// A team, with the fields that only the library uses. The team of all is g_world; pairs are also teams of all, at
+// another address, and without collectives. A pair of endpoints that are not both the first has no windows, and size 0,
+// so that calls do not find the rank.
 struct team {
 	gasneti_endpoint *local; // of such a pair
 	gex_EP_Index_t remote;
 	void *cdata;
 	gex_Flags_t flags;
 	bool pair;
-	pgas::teams::team *core; // null: a pair
-	gex_Memvec_t scratch;    // what the client gave, and gets back; not used
-	gex_Rank_t *by_jobrank;  // ranks in the order of jobranks; null: the core knows them without a table
+	pgas::teams::team *core; // null if it is a pair
+	gex_Memvec_t scratch;    // given by the client, and returned to it; not used
+	gex_Rank_t *by_jobrank;  // ranks in the order of jobranks; null: the core finds them without a table
 	team_barrier barrier;
-	gasneti_team face; // what clients have; its windows follow
+	gasneti_team face; // what clients see; its windows follow
 };
-extern team *g_world, *g_pair; // from gasnet_init on
+extern team *g_world, *g_pair; // valid after gasnet_init
 
 inline team *team_of(gex_TM_t tm)
 {
@@ -86,24 +86,24 @@ inline bool is_world(gex_TM_t tm)
 {
 	return team_of(tm) == g_world;
 }
-// One of zeros with so many windows, and memory behind them; it ends the job when there is none.
+// Allocates a zeroed team with that many windows, and memory after them; ends the job if there is none.
 team *team_alloc(size_t windows, size_t behind);
-// The same with windows for every rank there may be; memory where they are touched.
+// The same with windows for every possible rank; pages become memory when they are touched.
 team *team_of_all_alloc();
-// The team's collectives; ends the job for a pair, or nothing at all.
+// The team's core, for collectives; ends the job if tm is a pair or invalid.
 inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
 {
 	if (tm == GEX_TM_INVALID || !team_of(tm)->core)
 		fail("%s: not a team (a pair has no collectives)", call);
 	return *team_of(tm)->core;
 }
-// gasnet_ends.cpp: the pair of endpoints that tm is; ends the job when it is none, or the rank does not exist
+// gasnet_ends.cpp: the pair of endpoints that tm is; ends the job if it is not a pair, or the rank does not exist
 const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank);
-// the same, and our endpoint can do that
+// gasnet_ends.cpp: the same; the local endpoint must have capability `what`
 const team *able_pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank, gex_EP_Capabilities_t what);
-// the same: rank is not in the team, or a pair's endpoint cannot do that
+// gasnet_ends.cpp: rank is not in the team, or a pair's endpoint lacks the capability
 [[noreturn, gnu::cold]] void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank);
-// The rank in the job, of a rank that exists; ends the job otherwise.
+// The rank in the job; ends the job if the rank does not exist.
 inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
 	if (rank >= tm->size)
@@ -112,10 +112,10 @@ inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank
 }
 
 // gasnet_objects.cpp
-void objects_setup();            // by gasnet_init: the job's ranks are known
+void objects_setup();            // called by gasnet_init: the job's ranks are known
 void objects_segment_attached(); // this node's segment has its size
 
-// gasnet_outside.cpp: tables of windows that clients look at, by rank; a node that goes outside loses its place there
+// gasnet_outside.cpp: tables of windows that clients read, by rank; a node that goes outside loses its entries
 void windows_made(uint64_t *windows, const gasnet_node_t *jobranks, size_t count);
 void windows_gone(uint64_t *windows);
 void node_is_outside(gasnet_node_t node);
@@ -124,23 +124,23 @@ void node_is_outside(gasnet_node_t node);
 // gex_Segment_QueryBound through a pair
 int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
 		     uintptr_t *size_p);
-bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank); // it would ask over a wire
+bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank); // the query would need communication
 
 // gasnet_kinds_rma.cpp: a transfer through a pair
 gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gasneti_until until,
 		     int implicit) noexcept;
 gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
 		     int implicit) noexcept;
-// the same, of a vector, indexed or strided transfer
+// gasnet_kinds_rma.cpp: the same for a vector, indexed or strided transfer
 gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
 		      size_t nbytes) noexcept;
-// the same: the payload of a long message, for the segment of an endpoint that is not the first
+// gasnet_kinds_rma.cpp: the payload of a long message, for the segment of an endpoint that is not the first
 void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
 		    size_t nbytes) noexcept;
 
 // gasnet_team_client.cpp
-void teams_setup();                          // by gasnet_init: everybody's memory can be reached
-gex_TM_t team_face(pgas::teams::team *core); // of one that was made: what clients see of it
+void teams_setup();                          // called by gasnet_init: every node's memory can be reached
+gex_TM_t team_face(pgas::teams::team *core); // what clients see of a team that was created
 // gasnet_team.cpp: fills ranks[0..n) with 0 to n - 1, in the order of jobranks
 gex_Rank_t *team_sorted(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t n);
 

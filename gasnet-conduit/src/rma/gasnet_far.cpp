@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Nodes without a window: transfers through the endpoint, and what is still under way. gasneti_pending counts what was
-// started with an implicit handle since the last sync. An explicit handle is one and the same for all: it is complete
-// when everything is that was started before.
+// Nodes without a window: transfers through the endpoint, and which of them are still in progress. gasneti_pending
+// counts transfers started with an implicit handle since the last sync. All explicit handles are the same: the handle
+// is complete when everything started before is complete.
 #include "am/gasnet_message.hpp"
 #include "kinds/gasnet_objects.hpp"
 
@@ -19,7 +19,7 @@ namespace gasnet {
 namespace {
 
 bool settle(gasneti_op *, const char *call);
-gasneti_op g_under_way{kEvent, settle}; // what the handle of every transfer that is not complete points at
+gasneti_op g_under_way{kEvent, settle}; // the handle of every incomplete transfer points at it
 pthread_mutex_t g_sync_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void check_node(const char *call, gasnet_node_t node)
@@ -35,7 +35,7 @@ void check_rc(const char *call, gasnet_node_t node, ssize_t rc)
 		lost(call, node, static_cast<int>(rc));
 }
 
-// Whoever finds no room makes progress on everything; handlers do not run.
+// If there is no room, makes progress on everything; handlers do not run.
 template <class Call>
 ssize_t retry(Call &&call)
 {
@@ -49,7 +49,7 @@ ssize_t retry(Call &&call)
 	}
 }
 
-// Where an address of a node lies: in its region, or in memory of the client.
+// Where an address of a node lies: in its region, or in client memory.
 struct place {
 	uint64_t addr, key;
 };
@@ -119,7 +119,7 @@ PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_unti
 	return taken(implicit);
 }
 
-// All transfers that were started before are over.
+// True if all transfers started before are complete.
 bool settle(gasneti_op *, const char *call)
 {
 	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle(call))
@@ -134,7 +134,7 @@ void check_handle(gasnet_handle_t handle, const char *call)
 		fail("%s: a handle that no call returned", call);
 }
 
-// One word at that node.
+// An atomic operation on one word at that node.
 struct atomic_word {
 	uint64_t value, compare;
 	fi_ioc operand, out, with;
@@ -160,7 +160,7 @@ struct atomic_word {
 ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 {
 	const atomic_word w(node, mine, FI_UINT64, op, value, 0, nullptr);
-	pgas_fence_stores(); // what we wrote before
+	pgas_fence_stores(); // earlier writes of this node
 	return retry([&] { return g.rma->atomic->writemsg(g.rma, &w.m, FI_INJECT | FI_FENCE); });
 }
 
@@ -178,7 +178,7 @@ gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, f
 	const bool swap = op == FI_CSWAP;
 	atomic_word w(node, target, type, op, value, compare, old ? old : &ignored);
 	const fi_ops_atomic *amo = g.rma->atomic;
-	pgas_fence_stores(); // what we wrote before
+	pgas_fence_stores(); // earlier writes of this node
 	if (!old && !swap) {
 		check_rc("atomic", node, retry([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
 		return taken(implicit);
@@ -195,7 +195,7 @@ uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 {
 	uint64_t before = 0;
 	atomic_word w(node, mine, FI_UINT64, op, value, 0, &before);
-	pgas_fence_stores(); // what we wrote before
+	pgas_fence_stores(); // earlier writes of this node
 	check_rc("message between hosts", node,
 		 g.rma->atomic->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT | FI_FENCE));
 	return before;
@@ -286,7 +286,7 @@ extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size
 				std::min(piece.size(), nbytes - pos), GASNETI_DONE, 0);
 }
 
-// Takes away what it has waited for. Two at a time would take it away twice.
+// Subtracts what it has waited for. Two threads at a time would subtract it twice.
 extern "C" void gasneti_sync_far(void) noexcept
 {
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
@@ -345,7 +345,7 @@ extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
 
 namespace {
 
-struct value_bytes { // its low bytes, whatever the machine's order
+struct value_bytes { // its low bytes, on machines of either byte order
 	gex_RMA_Value_t value;
 	char *pos;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Nodes whose first segment is memory that the client brought (gex_Segment_Create with an address): it lies outside of
-// the region that others map. Such a node keeps its window for what is the library's own, and loses it where clients
-// look: transfers and atomics then take the exits of nodes without a window, where its segment has a key of its own.
+// Nodes whose first segment is memory of the client's own (gex_Segment_Create with an address): it lies outside the
+// region that others map. Such a node keeps its window for the library's own data, but its entry is cleared in the
+// tables that clients read: transfers and atomics then take the exits for nodes without a window, and the segment has a
+// key of its own.
 #include "kinds/gasnet_objects.hpp"
 
 #include <unordered_map>
@@ -16,7 +17,7 @@ struct members {
 	const gasnet_node_t *jobranks;
 	size_t count;
 };
-std::unordered_map<uint64_t *, members> g_tables; // of windows by rank: of teams, pairs and atomic domains
+std::unordered_map<uint64_t *, members> g_tables; // tables of windows by rank: of teams, pairs and atomic domains
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void close_window(uint64_t *windows, const members &owner, gasnet_node_t node)
@@ -33,7 +34,7 @@ uint8_t g_outside[GASNET_MAXNODES];
 void windows_made(uint64_t *windows, const gasnet_node_t *jobranks, size_t count)
 {
 	const pgas::mutex_holder alone(g_mutex, kThreads);
-	for (size_t i = 0; i < count; i++) // it may have been copied before
+	for (size_t i = 0; i < count; i++) // the table may have been copied before the node went outside
 		if (g_outside[jobranks[i]])
 			windows[i] = 0;
 	g_tables[windows] = {jobranks, count};
@@ -48,7 +49,7 @@ void windows_gone(uint64_t *windows)
 void node_is_outside(gasnet_node_t node)
 {
 	const pgas::mutex_holder alone(g_mutex, kThreads);
-	pgas_store_relaxed(&g_outside[node], uint8_t{1}); // whoever sends there has heard of it in some way of its own
+	pgas_store_relaxed(&g_outside[node], uint8_t{1}); // senders learned of the segment by other means
 	pgas_store_relaxed(&gasneti_windows[node], uint64_t{0});
 	for (const auto &[windows, owner] : g_tables)
 		close_window(windows, owner, node);

@@ -11,7 +11,7 @@
 namespace gasnet {
 namespace {
 
-// The windows follow, and some that are 0: a rank that does not exist leads to the cold exit, which says so.
+// The windows follow, and then some that are 0: a rank that does not exist leads to the cold exit, which reports it.
 constexpr size_t kNoWindows = 64;
 struct alignas(uint64_t) domain {
 	gex_TM_t tm;
@@ -41,7 +41,7 @@ struct datatype {
 	fi_datatype fi;
 	size_t bytes;
 };
-// What the provider calls it; bytes 0: there is no such type.
+// The provider's type; bytes is 0 if there is none.
 datatype datatype_of(gex_DT_t dt)
 {
 	switch (dt) {
@@ -103,10 +103,10 @@ void op_here(gex_DT_t dt, void *addr, void *result, gex_OP_t opcode, const void 
 
 // --- over a wire -----------------------------------------------------------------------------------------------------
 
-// Operations that the provider does not have are sums: of the negative operand, of one, of minus one.
+// Operations that the provider does not have become sums: of the negated operand, of 1, of -1.
 struct wire_op {
 	fi_op fi;
-	uint64_t value; // in the type's first bytes
+	uint64_t value; // in the first bytes, as many as the type has
 };
 
 template <class T>
@@ -117,7 +117,7 @@ uint64_t word_of(T v)
 	return word;
 }
 
-// 1 or -1 of that type, times the operand when there is one
+// 1 or -1 of that type, times the operand if there is one
 template <class T>
 uint64_t signed_word(int sign, const void *operand)
 {
@@ -168,7 +168,7 @@ wire_op wire_op_of(gex_DT_t dt, gex_OP_t plain, const void *operand)
 	}
 }
 
-// Floating-point numbers are compared bit by bit, here as there.
+// Floating-point numbers are compared bit by bit, as in local operations.
 fi_datatype type_for(gex_DT_t dt, fi_op op)
 {
 	const datatype type = datatype_of(dt);
@@ -232,8 +232,8 @@ GASNETI_AD_TYPES(GASNETI_TYPE)
 
 namespace gasnet {
 
-// Loops, and what is no operation of the type. The arguments lie where the caller's do, who moves none then; of a
-// function that only this file knows a compiler would change that.
+// Loops, and operations that the type does not have. The arguments are in the same places as the caller's, which
+// therefore moves none; if the function were local to this file, the compiler would change that.
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	[[gnu::noinline]] gex_Event_t op_in_loop(GASNETI_AD_PARAMETERS(type_arg)) noexcept                             \
 	{                                                                                                              \
@@ -246,8 +246,8 @@ GASNETI_AD_TYPES(GASNETI_TYPE)
 
 } // namespace gasnet
 
-// Sums are found by a comparison: an atomic instruction waits for each branch before it, and one by a table for a load,
-// which waits for the last atomic. All others take the table.
+// Comparisons dispatch the sums, the jump table everything else: an atomic instruction waits for every branch before
+// it, and a branch through a table waits for a load, which waits for the last atomic.
 #define GASNETI_IS(op_arg, name_arg, loose_arg)                                                                        \
 	(opcode == GEX_OP_##op_arg && gasneti_ad_at_once_##name_arg(local, result, GEX_OP_##op_arg, a, b, loose_arg))
 #define GASNETI_ORDERED(call_arg, name_arg, type_arg, loose_arg)                                                       \
@@ -266,7 +266,7 @@ GASNETI_AD_TYPES(GASNETI_TYPE)
 #undef GASNETI_ORDERED
 #undef GASNETI_IS
 
-// Collective, but there is nothing to agree on: everybody's operations exclude one another anyway.
+// Collective, but there is nothing to agree on: operations of all nodes are atomic with respect to each other anyway.
 extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) noexcept
 {
 	if (!ad_p || tm == GEX_TM_INVALID || team_of(tm)->pair)

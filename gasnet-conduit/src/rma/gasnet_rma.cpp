@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the inline transfers of gasnet_pgas_rma.h leave over: values of odd sizes. Nodes without a window are in
+// What the inline transfers of gasnet_pgas_rma.h do not handle: values of odd sizes. Nodes without a window are in
 // gasnet_far.cpp.
 #include "core/gasnet_state.hpp"
 
@@ -18,11 +18,11 @@ extern "C" void gasneti_copy_out_small(void *shared, const void *src, size_t nby
 
 extern "C" void gasneti_copy_in_small(void *dst, const void *shared, size_t nbytes) noexcept
 {
-	memcpy(dst, shared, nbytes); // words whole: libc moves 1, 2, 4 and 8 bytes at once
+	memcpy(dst, shared, nbytes); // whole words: libc moves 1, 2, 4 and 8 bytes at once
 	pgas_fence_acquire();
 }
 
-// The low bytes count, whatever the machine's order.
+// The low bytes count, on machines of either byte order.
 extern "C" gasnet_handle_t gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes,
 					   enum gasneti_until until, int implicit) noexcept
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Vector, indexed and strided transfers: both sides are walked as lists of contiguous pieces, and what overlaps is
-// copied.
+// Vector, indexed and strided transfers: walks both sides as lists of contiguous pieces, and copies where these
+// overlap.
 #include "kinds/gasnet_objects.hpp"
 
 #include <gasnet_vis.h>
@@ -9,7 +9,7 @@
 namespace gasnet {
 namespace {
 
-// A side of a vector or indexed transfer: pieces in order.
+// A side of a vector or indexed transfer: its pieces in order.
 class vector_side {
 public:
 	vector_side(const gasnet_memvec_t *list, size_t count) : list_(list), count_(count) {}
@@ -44,7 +44,8 @@ private:
 	size_t count_, len_;
 };
 
-// move(to, from, bytes) for each stretch that is contiguous on both sides. The sides have the same number of bytes.
+// Calls move(dst, src, bytes) for each stretch that is contiguous on both sides. Both sides have the same number of
+// bytes.
 template <class Side, class Move>
 void walk(const char *call, const Side &dest, const Side &source, Move &move)
 {
@@ -67,7 +68,7 @@ void walk(const char *call, const Side &dest, const Side &source, Move &move)
 	}
 }
 
-// elemsz bytes, count[level - 1] times at strides[level - 1], and so on from the last level to the first.
+// Moves elemsz bytes, count[level - 1] times at strides[level - 1], and so on from the last level to the first.
 template <class Move>
 void walk_strides(char *dst, const ptrdiff_t *to_strides, char *src, const ptrdiff_t *from_strides, size_t elemsz,
 		  const size_t *count, size_t level, Move &move)
@@ -83,12 +84,12 @@ void walk_strides(char *dst, const ptrdiff_t *to_strides, char *src, const ptrdi
 	}
 }
 
-// Pieces for a node without a window are all handed over first; the last one's handle stands for them all.
+// Starts the transfers of all pieces first if the node has no window; the last one's handle stands for all of them.
 struct mover {
 	gasnet_node_t node;
 	bool get;
 	const char *call;
-	const team *pair = nullptr; // of endpoints that are not both the first
+	const team *pair = nullptr; // a pair whose endpoints are not both the first
 	gasnet_handle_t under_way = GASNET_INVALID_HANDLE;
 
 	gasnet_handle_t move(char *dst, char *src, size_t n) const
@@ -121,7 +122,7 @@ void vector(mover move, size_t dstcount, const gasnet_memvec_t *dstlist, size_t 
 	walk(move.call, vector_side(dstlist, dstcount), vector_side(srclist, srccount), move);
 }
 
-// The same in memory, with other names of its fields.
+// The same layout in memory, with other field names.
 const gasnet_memvec_t *memvec(const gex_Memvec_t *list)
 {
 	static_assert(sizeof(gasnet_memvec_t) == sizeof(gex_Memvec_t) &&
@@ -149,7 +150,7 @@ const ptrdiff_t *strides(const size_t *list)
 	return reinterpret_cast<const ptrdiff_t *>(list);
 }
 
-// --- the handler behind the next put ---------------------------------------------------------------------------------
+// --- the handler that follows the next put ---------------------------------------------------------------------------
 
 struct peer_completion {
 	gex_AM_Index_t handler; // 0: none
@@ -158,7 +159,7 @@ struct peer_completion {
 };
 thread_local peer_completion t_completion;
 
-// The put is complete: its peer hears of it by a message that never waits.
+// The put is complete: notifies its peer by a message that never waits.
 void tell_peer(const mover &m)
 {
 	if (PGAS_LIKELY(!t_completion.handler))
@@ -166,8 +167,8 @@ void tell_peer(const mover &m)
 	const peer_completion c = t_completion;
 	t_completion = {};
 	gasneti_token as_if{};
-	as_if.source = m.node; // all zeroes: of a request
-	if (m.pair) {          // as if the peer had asked
+	as_if.source = m.node; // zeroes mark a request
+	if (m.pair) {          // as if the peer had sent a request
 		as_if.sender = static_cast<uint8_t>(m.pair->remote);
 		as_if.receiver = static_cast<uint8_t>(m.pair->local->index);
 	}
@@ -225,7 +226,7 @@ extern "C" int gex_VIS_IndexedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_
 	return 0;
 }
 
-// A transfer of nothing names nobody: its rank is not looked at.
+// An empty transfer names no node: its rank is not checked.
 static bool nothing(size_t elemsz, const size_t *count, size_t levels)
 {
 	for (size_t i = 0; i < levels && elemsz; i++)
