@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The part of the command line that ofi_compare and shmem_compare have in common, and what it leads to at the end.
+// The part of the command line that ofi_compare and shmem_compare have in common, and the output that it selects.
 #include "compare.hpp"
 
 #include <unistd.h>

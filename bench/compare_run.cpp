@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs ofi_bench as a child process and reads what it prints. Every run is bounded by ofi_bench itself.
+// Runs ofi_bench as a child process and reads its output. ofi_bench itself bounds every run.
 #include "compare.hpp"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ std::vector<std::string> split(const std::string &line, char place)
 
 namespace {
 
-// Returns the lines that a program prints; its stderr goes where ours goes.
+// Returns the lines that a program prints; its stderr is ours.
 std::vector<std::string> lines_of(const std::vector<std::string> &command, const std::string &folder = "")
 {
 	int out[2];
@@ -64,7 +64,7 @@ bool has(const column &c, const row &r)
 	return c.groups.empty() || std::ranges::find(c.groups, r.group) != c.groups.end();
 }
 
-// One run of the rows of one group (quick: of all rows) on one column.
+// Runs the rows of one group (quick: all rows) once on one column.
 void run_group(const settings &s, const std::vector<row> &rows, const std::string &group, column &c)
 {
 	constexpr int kGiveUp = 2; // a row that failed this often is not run again
@@ -137,14 +137,14 @@ void run(const settings &s, const std::vector<row> &rows, std::vector<column> &c
 {
 	std::vector<std::string> groups;
 	for (const row &r : rows)
-		// quick: all in one
+		// quick: all groups in one run
 		if (std::find(groups.begin(), groups.end(), r.group) == groups.end() && (groups.empty() || !s.quick))
 			groups.push_back(r.group);
 	const bool tell = isatty(2);
 	for (int round = 0; round < s.rounds; round++) {
 		for (const std::string &group : groups) {
 			for (size_t k = 0; k < columns.size(); k++) {
-				// which one comes first changes from round to round
+				// the first column changes from round to round
 				column &c = columns[(k + static_cast<size_t>(round)) % columns.size()];
 				if (tell)
 					fprintf(stderr, "\rround %d of %d: %s, %s\033[K", round + 1, s.rounds,

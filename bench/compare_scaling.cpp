@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The same rows with growing numbers of PEs: a table with a line per library, and a small plot per row.
+// The same rows with increasing numbers of PEs: a table with a line per library, and a small plot per row.
 #include "compare.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr double kWide = 250, kHigh = 170, kLeft = 46, kRight = 14, kAbove = 28,
 constexpr size_t kAcross = 4;
 constexpr const char *kColours[] = {"#2f6db3", "#c07a2c", "#58a55c"};
 
-struct plot { // of one row: where its values lie
+struct plot { // of one row: maps its values to coordinates
 	const scaling &s;
 	double x0, y0, low, high;
 
@@ -72,7 +72,7 @@ void draw(std::FILE *out, const plot &p, const row &r)
 
 } // namespace
 
-// growth: the time divided by the time at the first number of PEs. The table's head has the same for the logarithm.
+// growth: the time divided by the time at the first number of PEs. The table's head shows the same for the logarithm.
 void write_scaling_table(std::FILE *out, const std::vector<row> &rows, const scaling &s)
 {
 	fprintf(out, "%-30s %-12s", "best, in ns", "PEs");

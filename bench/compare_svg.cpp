@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A bar per row and compared column: how many times faster than the base column, on a log scale. Bars start at 1: to
-// the right is faster, to the left (red) slower.
+// A bar per row and compared column: how many times faster than the base column, on a log scale. Bars start at 1: they
+// extend to the right if faster, to the left (red) if slower.
 #include "compare.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table for people and the table for programs.
+// The human-readable table and the machine-readable one.
 #include "compare.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finding, compiling and running what is compared: see compare_tools.hpp.
+// Finds, compiles and runs the programs to compare: see compare_tools.hpp.
 #include "compare_tools.hpp"
 
 #include <unistd.h>
@@ -12,8 +12,8 @@
 namespace bench {
 namespace {
 
-// Runs a command with SHMEM_BENCH_START set to the time of its start. What it says goes to a file: Open MPI 4.1 ends
-// many jobs with a crash in its shmem_finalize, after all results are there.
+// Runs a command with SHMEM_BENCH_START set to its start time. Its stderr goes to a file: Open MPI 4.1 ends many jobs
+// with a crash in its shmem_finalize, after all results have been printed.
 words stamped(words launcher, const std::string &log)
 {
 	const std::string line = "SHMEM_BENCH_START=$(date +%s%N) exec \"$@\" 2>>" + shell_quoted({log});
@@ -78,8 +78,8 @@ std::string openmpi_compiler(const char *given)
 	return "";
 }
 
-// The benchmark itself pins the PEs. Open MPI 4.1 crashes in shmem_init of 8 PEs and more when their addresses are
-// random.
+// The benchmark itself pins the PEs. Open MPI 4.1 crashes in shmem_init with 8 or more PEs if their addresses are
+// randomized.
 words openmpi_launcher(const std::string &compiler)
 {
 	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);

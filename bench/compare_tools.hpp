@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What shmem_compare and hosts_compare share beyond compare.hpp: one SHMEM source compiled by several libraries'
+// Shared by shmem_compare and hosts_compare beyond compare.hpp: compiling one SHMEM source with several libraries'
 // compilers in a folder of its own, and the commands that run it.
 #pragma once
 
@@ -12,16 +12,16 @@ using words = std::vector<std::string>;
 
 std::string shell_quoted(const words &command);
 bool run_quietly(const words &command);
-bool run_loudly(const words &command); // says so when it fails
-// Returns the file that a shell would run, or nothing.
+bool run_loudly(const words &command); // prints a message if it fails
+// Returns the file that a shell would run, or an empty string.
 std::string in_path(const std::string &name);
 
-// Open MPI's oshcc: the one given, or one in PATH that says it is. Nothing where there is none.
+// Open MPI's oshcc: the given one, or one in PATH that identifies itself as such. Empty if there is none.
 std::string openmpi_compiler(const char *given);
-// The launcher that lies beside that compiler, with words before it that its programs need. Empty: none.
+// The launcher next to that compiler, preceded by words that its programs need. Empty if there is none.
 words openmpi_launcher(const std::string &compiler);
 
-struct workshop { // a folder for what is compiled here; it is removed at the end
+struct workshop { // a folder for compiled programs; removed at the end
 	std::string folder;
 	workshop();
 	~workshop();
@@ -32,10 +32,10 @@ struct workshop { // a folder for what is compiled here; it is removed at the en
 bool compile(const std::string &compiler, const words &options, const words &sources, const std::string &program);
 
 column column_of(const std::string &title, const std::string &program, const words &launcher);
-// The log of a column that lacks results explains why; rows of these groups may lack.
+// Prints the log of a column without results, which explains why; rows of these groups may be missing.
 void explain(const std::vector<row> &rows, const std::vector<column> &columns, const words &optional);
 
-// In the build tree our tools look for headers and libraries there.
+// Makes our tools search the build tree for headers and libraries.
 void use_build_tree(const std::string &top);
 
 } // namespace bench

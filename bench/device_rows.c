@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device_rows ID [MOST]: puts, gets, atomics and collectives on memory of partition ID, beside the same staged by hand
- * through host memory, which is what a program does without partitions. bench/device_compare runs it.
+ * device_rows ID [MOST]: puts, gets, atomics and collectives on memory of partition ID, next to the same staged by hand
+ * through host memory, as a program does without partitions. bench/device_compare runs it.
  *
- * Each line is as device_sample.h says. copy is a copy within this PE's own partition: nothing that crosses processes
- * can be faster than that. The PE that is put to waits on the CPU, in a barrier.
+ * The output is described in device_sample.h. copy is a copy within this PE's own partition: no operation between
+ * processes can be faster than that. The target PE of a put waits on the CPU, in a barrier.
  */
 #include "device_sample.h"
 
@@ -20,7 +20,7 @@ static char *src, *dst;           /* in the partition */
 static char *host_from, *host_to; /* in the heap */
 static uint64_t sent, taken;      /* signals of the staged put */
 
-/* --- what is measured; each is called `count` times by those who take part ---------------------------------------- */
+/* --- what is measured; each is called `count` times by the PEs that take part ------------------------------------- */
 
 static void do_copy(size_t bytes)
 {
@@ -34,7 +34,7 @@ static void do_get(size_t bytes)
 {
 	shmem_getmem(dst, src, bytes, 1);
 }
-static void do_put_host(size_t bytes) /* the source in host memory */
+static void do_put_host(size_t bytes) /* the source is in host memory */
 {
 	shmem_putmem(dst, host_from, bytes, 1);
 }
@@ -48,7 +48,7 @@ static void do_put_signal(size_t bytes)
 	shmem_putmem_signal(dst, src, bytes, &sent, 1, SHMEM_SIGNAL_ADD, 1);
 }
 
-/* Staged by hand: device to host, host to host, a signal, host to device there, a signal back. Both take part. */
+/* Staged by hand: device to host, host to host, a signal, host to device there, a signal back. Both PEs take part. */
 static void do_staged(size_t bytes)
 {
 	static uint64_t round;
@@ -64,7 +64,7 @@ static void do_staged(size_t bytes)
 	}
 }
 
-static size_t block(size_t bytes) /* of each member, so that `bytes` are moved by each PE */
+static size_t block(size_t bytes) /* of each member, so that each PE moves `bytes` */
 {
 	return bytes / (size_t)n ? bytes / (size_t)n : 1;
 }
@@ -128,7 +128,7 @@ static void do_scatter_staged(size_t bytes)
 	shmemx_partition_copy(dst, host_to, block(bytes));
 	shmem_sync_all();
 }
-/* blocks of one length: what is measured is what it takes to find out where they go */
+/* blocks of one length: measures the time to find out where they go */
 static void vector(void *dest, const void *source, size_t bytes)
 {
 	static size_t counts[256], displs[256];

@@ -45,7 +45,7 @@ static void measure(const struct row *r, size_t bytes)
 {
 	static int count;
 	const int n = shmem_n_pes();
-	const double once = one_sample(r, bytes, 1); /* opens what has to be opened, too */
+	const double once = one_sample(r, bytes, 1); /* also opens whatever has to be opened */
 	const double again = one_sample(r, bytes, 1);
 	if (shmem_my_pe() == 0) {
 		const double t = again < once ? again : once;

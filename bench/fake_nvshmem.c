@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nvshmem_rows calls of NVSHMEM, by our OpenSHMEM, for tests without NVSHMEM and without a device: it checks what
- * it is given, and like NVSHMEM ends the process at a collective when FAKE_NVSHMEM_SHARED says that processes share a
- * device. Times with it say nothing.
+ * The NVSHMEM calls of nvshmem_rows, implemented with our OpenSHMEM, for tests without NVSHMEM and without a device: it
+ * checks its arguments, and like NVSHMEM ends the process at a collective if FAKE_NVSHMEM_SHARED says that processes
+ * share a device. Times measured with it are meaningless.
  */
 #include <shmem.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// hosts_compare: what this library makes of the network between two hosts, beside raw TCP sockets, the messages of the
+// hosts_compare: how well this library uses the network between two hosts, next to raw TCP sockets, the messages of the
 // libfabric provider below it, and Open MPI's OpenSHMEM, interleaved in one run: a table with the goals and whether
 // they are reached, CSV and SVG. The hosts are two network namespaces of this machine (tests/hosts/fakehosts), or two
-// real ones. What is not installed is left out with a line. No pass or fail by speed: it exits 0 whenever the table was
-// made, and 77 where there can be no hosts.
+// real ones. What is not installed is omitted with a message. No pass or fail by speed: it exits 0 whenever the table
+// was made, and 77 where there can be no hosts.
 #include "hosts_compare.hpp"
 
 #include <sys/wait.h>
@@ -85,12 +85,12 @@ bool parse(int argc, char **argv, arguments &a)
 	return a.common.run.rounds > 0 && (a.hosts.empty() || a.hosts.find(',') != std::string::npos);
 }
 
-// The two hosts, and how to get there.
+// The two hosts, and how to start programs on them.
 struct pair_of_hosts {
 	std::string first = "h1", second = "h2";
-	words here;        // before a command that shall run on the first
-	std::string agent; // before a host and a command
-	std::string tool;  // that made them up; empty: they are real
+	words here;        // precedes a command that runs on the first host
+	std::string agent; // precedes a host and a command
+	std::string tool;  // that simulates them; empty: they are real
 
 	pair_of_hosts() = default;
 	pair_of_hosts(const pair_of_hosts &) = delete;
@@ -100,7 +100,7 @@ struct pair_of_hosts {
 		if (!tool.empty())
 			bench::run_quietly({tool, "down"});
 	}
-	// 0, or the status to exit with
+	// 0, or the exit status
 	int open(const arguments &a, const std::string &folder);
 };
 
@@ -129,7 +129,7 @@ words joined(words a, const words &b)
 	return a;
 }
 
-// Ways to start one process on each host, up to the program.
+// The ways to start one process on each host: the words before the program.
 words launch_words(const pair_of_hosts &target, const std::string &top, const std::string &name)
 {
 	const std::string both = target.first + ":1," + target.second + ":1";
@@ -162,7 +162,7 @@ words launch_words(const pair_of_hosts &target, const std::string &top, const st
 		"2"};
 }
 
-// The first that works; empty: none.
+// The first that works; empty if none does.
 words our_launcher(const arguments &a, const pair_of_hosts &target, const std::string &top)
 {
 	for (const char *name : {"oshrun", "hydra", "mpirun"}) {
@@ -184,14 +184,14 @@ words openmpi_words(const std::string &compiler, const pair_of_hosts &target)
 	if (command.empty())
 		return {};
 	words launch = joined(target.here, command);
-	// Made-up hosts are one machine, and newer versions of UCX know: they would go through its memory.
+	// Simulated hosts are one machine, which newer versions of UCX detect: they would use its memory.
 	if (!target.tool.empty() && !getenv("UCX_TLS"))
 		launch = joined(launch, {"-x", "UCX_TLS=tcp,self"});
 	return joined(launch, {"--mca", "plm_rsh_agent", target.agent, "--host",
 			       target.first + ":1," + target.second + ":1", "-n", "2"});
 }
 
-// A program whose server is started by the client, on the other host.
+// A program whose client starts its server on the other host.
 bench::column raw_column(const std::string &title, const std::string &file, const pair_of_hosts &target,
 			 const char *group)
 {
@@ -202,7 +202,7 @@ bench::column raw_column(const std::string &title, const std::string &file, cons
 	return c;
 }
 
-// The rows in the order of the goals, after those that they are measured against.
+// The rows in the order of the goals, after the rows that those are relative to.
 std::vector<bench::row> rows_of(const arguments &a, const std::string &top, const std::string &program)
 {
 	std::vector<bench::row> rows = bench::list_rows(top + "/bench/rawtcp");
@@ -281,7 +281,7 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 			a.alone ? "Open MPI is left out" : "Open MPI's oshcc is not installed: left out");
 	bench::run(a.common.run, all.rows, all.columns);
 	std::vector<bench::column> libraries(all.columns.begin() + results::kFirstLibrary, all.columns.end());
-	bench::explain(all.rows, libraries, {"raw", "inner", "signal"}); // before 1.5 there are no signals
+	bench::explain(all.rows, libraries, {"raw", "inner", "signal"}); // libraries before 1.5 have no signals
 	write_hosts_table(stdout, all);
 	const bool csv = write_file(a.common.csv, all, write_hosts_csv),
 		   svg = write_file(a.common.svg, all, write_hosts_svg);

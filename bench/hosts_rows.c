@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of shmem_bench that are of interest between hosts, beside those of shmem_rows.c: many small operations before
- * one quiet, bulk without waiting, a signal behind data, and a target that computes. PE 0 is the origin, PE 1 the
+ * Rows of shmem_bench that are relevant between hosts, in addition to those of shmem_rows.c: many small operations
+ * before one quiet, bulk without waiting, a signal after data, and a target that computes. PE 0 is the origin, PE 1 the
  * target, on another host.
  */
 #define _GNU_SOURCE 1
@@ -11,7 +11,7 @@
 
 /* operations before a quiet */
 enum { BATCH = 1000 };
-/* A library that serves nobody while the program computes is waited for this long. */
+/* How long the origin waits for a library that does not serve peers while the program computes. */
 static const uint64_t kComputeNs = 100000000;
 static const uint64_t kSettleNs = 3000000;
 
@@ -53,7 +53,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* When a g waits until the target stops to compute, all of them are said to. */
+/* If one g waits until the target stops computing, the result is reported as if all had waited. */
 static void g_served(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	const long *src = m->words + 12 * BENCH_LINE;
@@ -63,7 +63,7 @@ static void g_served(struct bench_memory *m, const struct bench_row *row, uint64
 	(void)row;
 	shmem_long_wait_until(m->words + 13 * BENCH_LINE, SHMEM_CMP_EQ, ++m->round);
 	for (const uint64_t said = now_ns();
-	     start < said + kSettleNs;) /* the target is out of its last call now, and whoever serves for it knows */
+	     start < said + kSettleNs;) /* the target has left its last call, and a thread that serves for it knows */
 		start = now_ns();
 	m->untimed_ns = start - before;
 	for (uint64_t i = 0, last = start; i < count; i++) {
@@ -80,7 +80,7 @@ static void g_served(struct bench_memory *m, const struct bench_row *row, uint64
 	shmem_quiet();
 }
 
-/* Says that it begins; then no call of the library: the word is looked at as any variable of the program. */
+/* Announces its start; then makes no library call: the word is read like any variable of the program. */
 static void compute(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	const volatile long *stop = m->words + 11 * BENCH_LINE;
@@ -131,5 +131,5 @@ const struct bench_row bench_more_rows[] = {
 #endif
 };
 const size_t bench_more_row_count = sizeof bench_more_rows / sizeof bench_more_rows[0];
-/* longer than on one host, because a round trip takes longer, and TCP's streams find their pace in many of them */
+/* longer than on one host, because a round trip takes longer, and TCP streams need many of them to reach their pace */
 const struct bench_rules bench_rules = {.sample_ns = 4000000, .stream_ns = 16000000, .sleep_disturbs = 0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A bar per row with a goal and per library: how many times better than the goal, on a log scale. Bars start at 1: to
-// the right the goal is reached.
+// A bar per row with a goal and per library: how many times better than the goal, on a log scale. Bars start at 1, and
+// extend to the right if the goal is reached.
 #include "hosts_compare.hpp"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvshmem_rows FILE [ROW MOST]: rows of device_rows by the host calls of NVSHMEM, whose library FILE is opened at run
- * time; nothing of NVSHMEM is needed to build this. Without ROW it only says by its status whether FILE can be opened:
- * 3 when it cannot. bench/device_compare runs it, one job for each row, because NVSHMEM ends the process when it does
- * not support a call (collectives between processes that share a device).
+ * nvshmem_rows FILE [ROW MOST]: rows of device_rows with the host calls of NVSHMEM, whose library FILE is opened at run
+ * time; building this needs nothing of NVSHMEM. Without ROW it only reports by its status whether FILE can be opened: 3
+ * if not. bench/device_compare runs it, one job for each row, because NVSHMEM ends the process when it does not support
+ * a call (collectives between processes that share a device).
  *
- * A job of our OpenSHMEM starts the processes, passes NVSHMEM's id around, and is where those wait that have nothing to
- * do: on the CPU, as in device_rows.
+ * A job of our OpenSHMEM starts the processes, passes NVSHMEM's id around, and lets idle processes wait: on the CPU, as
+ * in device_rows.
  */
 #include "device_sample.h"
 
@@ -131,7 +131,7 @@ static int open_library(const char *file)
 	return 0;
 }
 
-/* NVSHMEM wants a device that is current: PEs take them in turn, as partitions do. */
+/* NVSHMEM needs a current device: PEs take devices in turn, as partitions do. */
 static void choose_device(void)
 {
 	const char *file = getenv("PGAS_CUDA_DRIVER");
@@ -150,7 +150,7 @@ static void choose_device(void)
 
 static void open_nvshmem(void)
 {
-	static struct unique_id id; /* symmetric: PE 0's is read by the others */
+	static struct unique_id id; /* symmetric: the others read PE 0's */
 	static struct init_attributes attributes;
 	id.version = ABI_VERSION(id);
 	attributes.version = ABI_VERSION(attributes);

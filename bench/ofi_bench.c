@@ -3,8 +3,8 @@
  * ofi_bench PROVIDER: runs the rows of ofi_rows_*.c between two processes of this host and prints one line per row:
  * its name and the value of every sample, or timeout, error or absent. ofi_compare calls it and makes the table.
  *
- * This process only looks on: it starts the pair, takes the results, and ends a pair that hangs or dies; the rows
- * behind the one that failed get a new pair.
+ * This process only supervises: it starts the pair, collects the results, and ends a pair that hangs or dies; the rows
+ * after the failed one get a new pair.
  */
 #define _GNU_SOURCE 1
 #include "ofi_rows.h"
@@ -23,12 +23,12 @@
 #include <unistd.h>
 
 enum { MAX_ROWS = 128, QUIT = 0xffffffff };
-static const uint64_t kBriefly = 50000; /* between samples, where others want the core */
+static const uint64_t kBriefly = 50000; /* patience between samples, when other processes want the core */
 
 struct options {
 	const char *provider;
 	uint64_t samples, sample_ns, row_ns, timeout_ns;
-	uint64_t patience_ns; /* during a sample: a running peer reacts within this */
+	uint64_t patience_ns; /* during a sample: a running peer responds within this */
 	int quick;
 	int cpu[2];
 	const struct bench_row *row[MAX_ROWS];
@@ -46,7 +46,7 @@ static void pin(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (cpu >= 0)
-		sched_setaffinity(0, sizeof set, &set); /* a refusal costs accuracy only */
+		sched_setaffinity(0, sizeof set, &set); /* a refusal only costs accuracy */
 }
 
 static long switches(void)
@@ -56,7 +56,7 @@ static long switches(void)
 	return use.ru_nvcsw + use.ru_nivcsw;
 }
 
-/* Returns the nanoseconds of one sample of count iterations. *disturbed: a process lost its core meanwhile. */
+/* Returns the nanoseconds of one sample of count iterations. *disturbed: a process was descheduled meanwhile. */
 static uint64_t sample(struct bench_side *s, const struct options *o, size_t row, uint64_t count, int *disturbed)
 {
 	static uint64_t number;
@@ -68,7 +68,7 @@ static uint64_t sample(struct bench_side *s, const struct options *o, size_t row
 	c->stamp = number << 32;
 	bench_store(&c->go, number);
 	bench_wait_word(s, &c->ack, 2 * number - 1);
-	/* both are on a core now; a sample is shorter than a time slice, so with luck they stay there */
+	/* both are running now; a sample is shorter than a time slice, so most likely they stay on their cores */
 	bench_store(&c->hello[0], number);
 	bench_wait_word(s, &c->hello[1], number);
 	bench_bound(s, o->timeout_ns, o->patience_ns);
@@ -179,11 +179,11 @@ static pid_t start(const struct options *o, struct bench_control *control, int r
 	_exit(0);
 }
 
-/* --- looking on --------------------------------------------------------------------------------------------------- */
+/* --- supervising the pair ----------------------------------------------------------------------------------------- */
 
 struct pair {
-	pid_t pid[2]; /* 0 when it has ended */
-	int code;     /* first bad end */
+	pid_t pid[2]; /* 0 after it has ended */
+	int code;     /* exit code of the first failure */
 };
 
 static void reap(struct pair *p, int flags)
@@ -199,7 +199,7 @@ static void reap(struct pair *p, int flags)
 	}
 }
 
-/* SIGTERM goes first, because some providers remove their files in a signal handler. */
+/* SIGTERM first, because some providers remove their files in a signal handler. */
 static void end_pair(struct pair *p)
 {
 	const int code = p->code;
@@ -242,7 +242,7 @@ static size_t watch(struct pair *p, int fd, const struct options *o)
 			return done;
 		}
 		if (ready > 0)
-			usleep(2000); /* the writer is gone, and the other process is still closing */
+			usleep(2000); /* the writer has ended, and the other process is still closing */
 	}
 }
 
@@ -310,7 +310,7 @@ static void choose_cpus(struct options *o)
 	int found = 0;
 	o->cpu[0] = o->cpu[1] = -1;
 	if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) {
-		o->patience_ns = 0; /* both share one core */
+		o->patience_ns = 0; /* both processes share one core */
 		return;
 	}
 	for (int i = 0; i < CPU_SETSIZE && found < 2; i++)
@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 			    .patience_ns = 5000000u,
 			    .timeout_ns = 10000000000u};
 	const char *list = NULL;
-	setenv("IPATH_NO_BACKTRACE", "1", 0); /* a library below libfabric would take our signals */
+	setenv("IPATH_NO_BACKTRACE", "1", 0); /* otherwise a library below libfabric would catch our signals */
 	for (int i = 1; i < argc; i++) {
 		const char *next = i + 1 < argc ? argv[i + 1] : "";
 		if (!strcmp(argv[i], "--list"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// ofi_compare: provider A beside provider B, interleaved in one run, as a table (and CSV, and SVG). A third column is
-// A's FABRIC_DIRECT build when A is pgas. No pass or fail: it exits 0 whenever the table was made.
+// ofi_compare: provider A next to provider B, interleaved in one run, as a table (and CSV, and SVG). A third column is
+// A's FABRIC_DIRECT build if A is pgas. No pass or fail: it exits 0 whenever the table was made.
 #include "compare.hpp"
 
 #include <unistd.h>

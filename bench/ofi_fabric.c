@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opening a provider the same way whatever its name: RDM endpoint, address table, key 0, offset addressing, counters
- * for writes and reads, one completion queue that gets an entry only where one is asked for, manual progress, one
- * thread. With ":virt" behind the name, the provider's own keys and virtual addresses instead of offsets.
+ * Opens every provider in the same way: RDM endpoint, address table, key 0, offset addressing, counters for writes and
+ * reads, one completion queue that gets an entry only on request, manual progress, one thread. ":virt" after the name
+ * selects the provider's own keys and virtual addresses instead of offsets.
  */
 #define _GNU_SOURCE 1
 #include "ofi_fabric.h"
@@ -163,7 +163,7 @@ static void meet(struct bench_side *s)
 	c->side[s->rank].key = fi_mr_key(s->mr);
 	bench_store(&c->side[s->rank].ready, 1);
 	bench_wait_word(s, &c->side[!s->rank].ready, 1);
-	/* both sides enter both addresses, in the order of their ranks: the rank is the index */
+	/* both sides insert both addresses, in the order of their ranks: the rank is the index */
 	for (int r = 0; r < 2; r++) {
 		fi_addr_t place;
 		const int n = fi_av_insert(s->av, c->side[r].name, 1, &place, 0, NULL);

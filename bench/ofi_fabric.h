@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One of the two processes of a measurement: its libfabric objects, its registered memory, and the page through which
- * the two synchronise outside of the provider under test. Plain libfabric calls only; the same source is compiled a
- * second time with FABRIC_DIRECT.
+ * the two synchronize without the provider under test. Plain libfabric calls only; the same source is compiled a second
+ * time with FABRIC_DIRECT.
  *
- * Every wait has a deadline: a provider that hangs ends its process with BENCH_TIMEOUT, and ofi_bench goes on with the
+ * Every wait has a deadline: if a provider hangs, the process ends with BENCH_TIMEOUT, and ofi_bench continues with the
  * next row.
  */
 #ifndef BENCH_OFI_FABRIC_H
@@ -29,17 +29,17 @@
 
 enum { BENCH_TIMEOUT = 3, BENCH_FAILED = 4, BENCH_ABSENT = 5 }; /* exit codes of a process */
 
-/* Shared by both processes. Each line has one writer, named behind it. */
+/* Shared by both processes. Each line has one writer, named in the comment. */
 struct bench_control {
 	struct {
 		char name[256];
 		uint64_t name_len, base, key, ready;
-	} side[2];                              /* each its own */
-	_Alignas(BENCH_LINE) uint64_t go;       /* origin: number of the sample that starts; odd: prepare, even: run */
-	uint64_t row, count, stamp;             /* origin, before go */
-	_Alignas(BENCH_LINE) uint64_t ack;      /* target: the go it has finished */
-	uint64_t disturbed;                     /* target, before ack: it lost its core during the sample */
-	_Alignas(BENCH_LINE) uint64_t seen;     /* target: how much of the sample it has seen in its own memory */
+	} side[2];                          /* each process writes its own */
+	_Alignas(BENCH_LINE) uint64_t go;   /* origin: number of the sample being started; odd: prepare, even: run */
+	uint64_t row, count, stamp;         /* origin, before go */
+	_Alignas(BENCH_LINE) uint64_t ack;  /* target: the last go it has finished */
+	uint64_t disturbed;                 /* target, before ack: it was descheduled during the sample */
+	_Alignas(BENCH_LINE) uint64_t seen; /* target: how much of the sample has arrived in its own memory */
 	_Alignas(BENCH_LINE) uint64_t hello[2]; /* handshake right before a sample */
 };
 
@@ -59,13 +59,13 @@ struct bench_side {
 	char *mem;                    /* registered, from a memfd */
 	char *out, *input;            /* private buffers of BENCH_MEM_BYTES */
 	int mem_fd;
-	uint64_t writes, reads;  /* what the counters must reach */
+	uint64_t writes, reads;  /* values that the counters must reach */
 	uint64_t received, sent; /* completion entries taken from the queue */
 	/* the same, for operations whose context points here */
 	uint64_t slot_received[BENCH_SLOTS], slot_sent[BENCH_SLOTS];
-	/* a wait that is not over by then ends the process */
+	/* a wait that has not finished by then ends the process */
 	uint64_t deadline_ns;
-	/* a wait that is not over by then gives the core away, every patience_ns */
+	/* a wait that has not finished by then yields the core, every patience_ns */
 	uint64_t yield_ns;
 	uint64_t patience_ns;
 	uint32_t idle;
@@ -73,18 +73,21 @@ struct bench_side {
 
 uint64_t bench_now_ns(void);
 
-/* Opens everything and exchanges addresses. Ends the process when that fails. Provider is NAME or NAME:virt. */
+/* Opens everything and exchanges addresses. Ends the process on failure. provider is NAME or NAME:virt. */
 void bench_open(struct bench_side *s, const char *provider, int rank, struct bench_control *control);
 void bench_close(struct bench_side *s);
 
-/* Ends the process with a line on stderr when the call returned an error. */
+/* Ends the process with a line on stderr if the call returned an error. */
 void bench_check(const struct bench_side *s, ssize_t rc, const char *call);
 
-/* Takes what the queue holds and adds it to received and sent, and to the word a context points to; makes progress. */
+/*
+ * Takes all entries from the queue and adds them to received and sent, and to the word a context points to; makes
+ * progress.
+ */
 void bench_poll(struct bench_side *s);
-/* To call after a look that found nothing: gives the core away when the peer may need it, and checks the deadline. */
+/* For use after a poll that found nothing: yields the core when the peer may need it, and checks the deadline. */
 void bench_idle(struct bench_side *s);
-/* Bounds the waits from now on. patience: how long to spin before the core is given away. */
+/* Bounds all later waits. patience: how long to poll before yielding the core. */
 void bench_bound(struct bench_side *s, uint64_t timeout_ns, uint64_t patience_ns);
 
 /* Waits until the counter has reached value. */

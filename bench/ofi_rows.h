@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is measured: one row is a pair of functions, run by origin and target for `count` iterations at the same time.
+ * What is measured: a row is a pair of functions that origin and target run concurrently for `count` iterations.
  *
- * prepare runs at the target before the clock starts. origin is timed from its call to its return. A row with
- * delivered == 1 returns only when the target has seen the data of every operation in its own memory (control->seen) or
- * the origin has the data, so that a provider whose counter runs ahead gains nothing by it. The
- * target polls its queue all the time, because some providers need that even for one-sided operations.
+ * prepare runs at the target before the clock starts. origin is timed from its call to its return. A row with delivered
+ * == 1 returns only when the target has seen the data of every operation in its own memory (control->seen) or the
+ * origin has the data, so that a provider whose counter runs ahead gains nothing by it. The target polls its queue all
+ * the time, because some providers need that even for one-sided operations.
  */
 #ifndef BENCH_OFI_ROWS_H
 #define BENCH_OFI_ROWS_H
@@ -16,13 +16,13 @@ enum bench_unit { BENCH_NS, BENCH_MOPS, BENCH_MBS };
 
 struct bench_row {
 	const char *name;  /* one word, for --rows and files */
-	const char *label; /* for people */
-	const char *group; /* rows that one pair of processes runs in one go */
+	const char *label; /* for display */
+	const char *group; /* rows of a group run in one go by one pair of processes */
 	enum bench_unit unit;
 	int delivered;
 	int trips; /* one-way trips of an iteration: 2 in a ping-pong */
 	size_t bytes;
-	uint32_t quick; /* iterations of a sample in a quick run, and where calibration starts */
+	uint32_t quick; /* iterations of a sample in a quick run, and the start value of calibration */
 	void (*prepare)(struct bench_side *s, const struct bench_row *row, uint64_t count);
 	void (*origin)(struct bench_side *s, const struct bench_row *row, uint64_t count);
 	void (*target)(struct bench_side *s, const struct bench_row *row, uint64_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages, plain and tagged: ping-pong by size, rate of small ones, a stream of large ones. Small messages go by
- * inject; larger ones by send with an entry in the completion queue. Receives are always reported by the queue.
+ * Messages, plain and tagged: ping-pong by size, rate of small ones, a stream of large ones. Small messages use inject;
+ * larger ones use send with an entry in the completion queue. Receives are always reported by the queue.
  */
 #include "ofi_rows.h"
 
@@ -44,7 +44,7 @@ static void send_entry(struct bench_side *s, const struct bench_row *row, char *
 	}
 }
 
-/* Waits until a slot has been used this often. Completions may come in another order than the operations. */
+/* Waits until a slot has completed this often. Completions may come in a different order than the operations. */
 static void wait_slot(struct bench_side *s, const uint64_t *slot, uint64_t times)
 {
 	while (*slot < times) {
@@ -53,7 +53,7 @@ static void wait_slot(struct bench_side *s, const uint64_t *slot, uint64_t times
 	}
 }
 
-/* Waits until so many entries were received and sent since the given counts. */
+/* Waits until the numbers of entries received and sent have reached these values. */
 static void wait_entries(struct bench_side *s, uint64_t received, uint64_t sent)
 {
 	while (s->received < received || s->sent < sent) {
@@ -70,7 +70,7 @@ static void pp_prepare(struct bench_side *s, const struct bench_row *row, uint64
 	post(s, row, s->input, NULL);
 }
 
-/* One way: sends, and waits until the buffer may be used again. */
+/* One way: sends, and waits until the buffer may be reused. */
 static void pp_send(struct bench_side *s, const struct bench_row *row, uint64_t value, uint64_t sent)
 {
 	bench_mark(s->out, row->bytes, value);

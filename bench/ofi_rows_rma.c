@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts and gets: rate of small ones, latency and bandwidth by size. Completion by counter, except where the name says
- * cq.
+ * Puts and gets: rate of small ones, latency and bandwidth by size. Completion by counter, unless the name contains cq.
  */
 #include "ofi_rows.h"
 
-enum { PUT_SLOTS = 512 }; /* 8-byte puts go round these */
+enum { PUT_SLOTS = 512 }; /* 8-byte puts cycle through these */
 enum { PP_OFF = 8192 };   /* the word of the put ping-pong */
 
 /* --- 8-byte puts -------------------------------------------------------------------------------------------------- */
 
-/* A function of its own: the compiler must see a constant length, as it does in a PGAS runtime. */
+/* A separate function: the compiler must see a constant length, as in a PGAS runtime. */
 static inline void put8(struct bench_side *s, uint64_t value, uint64_t off)
 {
 	BENCH_RETRY(s, fi_inject_write(s->ep, &value, 8, s->peer, s->peer_base + off, s->peer_key));
@@ -40,7 +39,7 @@ static void put_wait_origin(struct bench_side *s, const struct bench_row *row, u
 	bench_wait_word(s, &s->control->seen, stamp);
 }
 
-/* Every slot must hold what was put there last. */
+/* Every slot must hold the value last put there. */
 static void put_rate_target(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)row;
@@ -92,7 +91,7 @@ static void write_cq_origin(struct bench_side *s, const struct bench_row *row, u
 	const uint64_t stamp = s->control->stamp, before = s->sent;
 	uint64_t *src = (uint64_t *)(void *)s->out;
 	for (uint64_t i = 0; i < count; i++) {
-		/* a source word is written again only when its last write has completed */
+		/* a source word is written again only after its last write has completed */
 		while (s->sent - before + PUT_SLOTS <= i) {
 			bench_poll(s);
 			bench_idle(s);
@@ -129,14 +128,14 @@ static void write_lat_target(struct bench_side *s, const struct bench_row *row, 
 	}
 }
 
-/* Places that a stream of transfers goes round: enough to overlap, few enough to fit. */
+/* Number of places that a stream of transfers cycles through: enough to overlap, few enough to fit. */
 static uint64_t places(const struct bench_row *row)
 {
 	const uint64_t n = BENCH_MEM_BYTES / row->bytes;
 	return n < 64 ? n : 64;
 }
 
-/* The last round carries another mark than the rounds before, so that the target can tell that it is the last. */
+/* The last round carries a different mark than the rounds before, so that the target can recognize it. */
 static void write_bw_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	const uint64_t k = places(row), last = count < k ? count : k, stamp = s->control->stamp;
@@ -194,7 +193,7 @@ static void read_bw_origin(struct bench_side *s, const struct bench_row *row, ui
 	bench_store(&s->control->hello[0], stamp);
 }
 
-/* The target has nothing to look for: it polls until the origin says that it has everything. */
+/* The target cannot see the gets: it polls until the origin reports that it has all data. */
 static void read_target(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)row;
@@ -222,7 +221,7 @@ static void read_target(struct bench_side *s, const struct bench_row *row, uint6
 		"read_bw_" text_arg, "read " label_arg " bandwidth", "read_bw", BENCH_MBS, 1, 1, bytes_arg, quick_arg, \
 			read_prepare, read_bw_origin, read_target                                                      \
 	}
-/* 8 B to 4 MiB, by eights (and one step of two at the end) */
+/* 8 B to 4 MiB, in factors of eight (with one factor of two at the end) */
 #define BY_SIZE(row_arg)                                                                                               \
 	row_arg("8", "8 B", 8, 64), row_arg("64", "64 B", 64, 64), row_arg("512", "512 B", 512, 64),                   \
 		row_arg("4K", "4 KiB", 4096, 32), row_arg("32K", "32 KiB", 32768, 8),                                  \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// partition_bench: what a block of a partition costs. The pool of device memory beside the allocator of the symmetric
-// heap and glibc's malloc: the same calls, a sample of each in turn, no locks. A sample is a batch of calls, its time
-// that of a call.
+// partition_bench: the cost of a block of a partition. Compares the pool of device memory with the allocator of the
+// symmetric heap and glibc's malloc: the same calls, a sample of each in turn, no locks. A sample is a batch of calls,
+// its value the time per call.
 #include "devices/devices_pool.hpp"
 #include "heap/shmem_heap.hpp"
 
@@ -23,7 +23,7 @@ constexpr size_t kHoles = 10000, kHole = 512, kWide = 2048;
 constexpr size_t kBatch = 256, kBatches = 64, kPairs = 4096;
 constexpr uint64_t kNone = ~uint64_t{0};
 
-// An allocator of the comparison: blocks are numbers.
+// The allocators to compare: blocks are numbers.
 struct partition_pool {
 	static constexpr const char *kName = "pool";
 	pgas::devices::pool pool;
@@ -56,7 +56,7 @@ struct glibc_malloc {
 	uint64_t alloc(size_t bytes)
 	{
 		void *ptr = std::malloc(bytes);
-		asm volatile("" : "+r"(ptr)); // a pair that nobody looks at must not be left out
+		asm volatile("" : "+r"(ptr)); // keeps the compiler from removing an unused pair of calls
 		return ptr ? reinterpret_cast<uintptr_t>(ptr) : kNone;
 	}
 	void release(uint64_t block) { std::free(reinterpret_cast<void *>(block)); }
@@ -65,8 +65,8 @@ struct glibc_malloc {
 enum row { steady_alloc, steady_free, hole_alloc, hole_free, pair, kRows };
 enum column { pool_column, heap_column, malloc_column, kColumns };
 
-// The last column: what "Extending OpenMP and OpenSHMEM for Efficient Heterogeneous Computing" says in III-A; its buddy
-// allocator has its records outside of the memory, too.
+// The last column: the claims of "Extending OpenMP and OpenSHMEM for Efficient Heterogeneous Computing" in III-A; its
+// buddy allocator also keeps its records outside of the memory.
 constexpr struct {
 	const char *text, *paper;
 } kRow[kRows] = {
@@ -128,7 +128,7 @@ void run_steady(Allocator &a, samples *allocs, samples *frees)
 		const double end = now_ns();
 		for (size_t i = 0; i < kBatch; i++)
 			if (live[which[i]] == kNone)
-				live[which[i]] = require(a, sizes[i]); // ends the program
+				live[which[i]] = require(a, sizes[i]); // ends the program on failure
 		frees->push_back((middle - start) / kBatch);
 		allocs->push_back((end - middle) / kBatch);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What rawtcp and rawofi share: what lies below a library between two hosts, measured without it. raw_main.c has the
- * command line and takes the samples; each program brings rows and how to move bytes.
+ * Shared by rawtcp and rawofi, which measure the network layer below a library between two hosts, without the library.
+ * raw_main.c has the command line and takes the samples; each program supplies rows and a way to move bytes.
  */
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
@@ -11,7 +11,7 @@
 
 struct raw_row {
 	const char *name, *group, *unit, *label;
-	int kind; /* the program's own */
+	int kind; /* private to the program */
 	uint32_t bytes;
 };
 
@@ -19,13 +19,13 @@ extern const char raw_name[];
 extern const struct raw_row raw_rows[];
 extern const size_t raw_row_count;
 
-/* Prints where it can be reached, one word in a line, and serves one client. Returns the exit status. */
+/* Prints the address at which it can be reached, one word in a line, and serves one client. Returns the exit status. */
 int raw_serve(void);
-/* Returns whether the server is there now. */
+/* Returns whether it has connected to the server. */
 int raw_connect(const char *where);
-/* Runs so many operations. Returns false when the connection broke. */
+/* Runs `count` operations. Returns false if the connection broke. */
 int raw_run(const struct raw_row *row, uint64_t count);
-/* The end of the last sample. */
+/* Called after the last sample. */
 void raw_close(void);
 
 #endif

@@ -5,8 +5,8 @@
  *	PROGRAM serve				on one host
  *	PROGRAM 'COMMAND' [--rows A,B] [...]	on the other; the command starts the server: agent h2 PROGRAM serve
  *
- * Prints one line per row: its name and the value of every sample. A sample is short and is repeated when this process
- * lost its core during it.
+ * Prints one line per row: its name and the value of every sample. A sample is short and is repeated if this process
+ * was descheduled during it.
  */
 #define _GNU_SOURCE 1
 #include "raw.h"
@@ -39,7 +39,7 @@ static long preemptions(void)
 	return use.ru_nivcsw;
 }
 
-/* Returns the nanoseconds of one sample, 0 when the connection broke. *disturbed: this process lost its core. */
+/* Returns the nanoseconds of one sample, 0 if the connection broke. *disturbed: this process was descheduled. */
 static uint64_t sample(const struct raw_row *r, uint64_t count, int *disturbed)
 {
 	const long before = preemptions();
@@ -56,7 +56,7 @@ static double value_of(const struct raw_row *r, uint64_t count, uint64_t ns)
 	return !strcmp(r->unit, "ns") ? t / n : n * r->bytes * 1e3 / t;
 }
 
-/* Returns how many operations fill a sample, 0 when the connection broke. */
+/* Returns how many operations fill a sample, 0 if the connection broke. */
 static uint64_t calibrate(const struct raw_row *r, const struct options *o)
 {
 	const uint64_t wanted = strcmp(r->unit, "ns") ? o->stream_ns : o->sample_ns;
@@ -72,7 +72,7 @@ static uint64_t calibrate(const struct raw_row *r, const struct options *o)
 	}
 }
 
-/* Prints the line of a row. Returns false when the connection broke. */
+/* Prints the line of a row. Returns false if the connection broke. */
 static int run(const struct raw_row *r, const struct options *o)
 {
 	const uint64_t limit = now_ns() + o->row_ns;
@@ -108,7 +108,7 @@ static int wanted(const struct options *o, const char *name)
 	return !o->rows;
 }
 
-/* Client and server on cores of their own where there are two; on different machines that does no harm. */
+/* Pins client and server to separate cores where there are two; on different machines that does no harm. */
 static void pin(int wish)
 {
 	cpu_set_t all, one;
@@ -119,7 +119,7 @@ static void pin(int wish)
 		k += CPU_ISSET(++cpu, &all) ? 1 : 0;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof one, &one); /* a refusal costs accuracy only */
+	sched_setaffinity(0, sizeof one, &one); /* a refusal only costs accuracy */
 }
 
 static int ask(const char *command, const struct options *o)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rawofi: the round trip of an 8-byte message, and streams of writes and reads, between two hosts by a libfabric
- * provider alone: what a library that uses that provider cannot outdo. The provider is the one that RAWOFI_PROVIDER
- * names, else the first of tcp, net and tcp;ofi_rxm, the order in which single layers come first.
+ * rawofi: the round trip of an 8-byte message, and streams of writes and reads, between two hosts with a libfabric
+ * provider alone: a bound for any library that uses that provider. The provider is the one that RAWOFI_PROVIDER names,
+ * else the first of tcp, net and tcp;ofi_rxm; single layers come first.
  */
 #define _GNU_SOURCE 1
 #include "raw.h"
@@ -33,7 +33,7 @@ const struct raw_row raw_rows[] = {
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 
-/* The first message of a sample; the others are words. count 0: the end. */
+/* The first message of a sample; the others are single words. count 0: the end. */
 struct order {
 	uint64_t kind, count, name_bytes;
 	char name[MOST_NAME];
@@ -72,7 +72,7 @@ static int is_loopback(const struct fi_info *i)
 	return IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_LINKLOCAL(six);
 }
 
-/* Returns the first way that this provider offers and that leads to other hosts. */
+/* Returns the provider's first entry that leads to other hosts. */
 static struct fi_info *choose(struct fi_info *all, const char *provider)
 {
 	for (struct fi_info *i = all; i; i = i->next)
@@ -134,7 +134,7 @@ static int open_all(void)
 	return 1;
 }
 
-/* Waits for a message; returns it. Sends complete here too and are passed over. */
+/* Waits for a message and returns it. Send completions are skipped. */
 static char *next_message(void)
 {
 	for (;;) {
@@ -147,7 +147,10 @@ static char *next_message(void)
 	}
 }
 
-/* Takes what is complete; returns how many transfers are, or -1. A message is none of them and must not come now. */
+/*
+ * Takes completions; returns how many transfers have completed, or -1. A message is not a transfer and must not arrive
+ * now.
+ */
 static int transfers_over(void)
 {
 	struct fi_cq_msg_entry entry[UNDER_WAY];
@@ -158,7 +161,7 @@ static int transfers_over(void)
 	return n < 0 && n != -FI_EAGAIN ? -1 : over;
 }
 
-/* So many transfers, UNDER_WAY at a time. */
+/* Runs `count` transfers, UNDER_WAY at a time. */
 static int transfers(enum kind kind, uint64_t count, size_t bytes)
 {
 	uint64_t begun = 0, over = 0;
@@ -234,7 +237,7 @@ int raw_serve(void)
 			return 0;
 		if (peer == FI_ADDR_UNSPEC && fi_av_insert(av, o.name, 1, &peer, 0, NULL) != 1)
 			return 1;
-		if (!ping(o.kind == PING ? o.count : 1, 0)) /* of transfers it sees only the end */
+		if (!ping(o.kind == PING ? o.count : 1, 0)) /* of transfers the server sees only the end */
 			return 1;
 	}
 }
@@ -260,7 +263,7 @@ int raw_connect(const char *where)
 
 int raw_run(const struct raw_row *row, uint64_t count)
 {
-	static struct order o; /* stays while it is sent */
+	static struct order o; /* must stay valid while it is sent */
 	o.kind = (uint64_t)row->kind;
 	o.count = count;
 	o.name_bytes = sizeof o.name;
@@ -277,7 +280,7 @@ void raw_close(void)
 {
 	static struct order end;
 	say(&end, sizeof end);
-	/* it leaves by progress */
+	/* progress makes it leave */
 	for (int i = 0; i < 10000; i++)
 		fi_cq_read(cq, NULL, 0);
 	fi_close(&ep->fid);

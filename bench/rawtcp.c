@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rawtcp: what TCP sockets give between two hosts without any library: the round trip of 8 bytes, spinning and
- * blocking, the stream by size of a write, and answers that are asked for one after the other, as blocking gets are.
- * What hosts_compare measures everything else against.
+ * rawtcp: the performance of TCP sockets between two hosts without any library: the round trip of 8 bytes, polling and
+ * blocking, the stream by size of a write, and replies requested one after the other, as by blocking gets.
+ * hosts_compare measures everything else against it.
  */
 #define _GNU_SOURCE 1
 #include "raw.h"
@@ -33,7 +33,7 @@ const struct raw_row raw_rows[] = {
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 
-/* What the client says before a sample. Both are of one build and one architecture. */
+/* What the client sends before a sample. Both sides are of the same build and architecture. */
 struct order {
 	uint32_t kind, bytes;
 	uint64_t count;
@@ -44,7 +44,7 @@ static int to_server = -1;
 
 /* --- moving bytes ------------------------------------------------------------------------------------------------- */
 
-/* All of them, or false. how: 0 or MSG_DONTWAIT, which spins. */
+/* Receives all bytes, or returns false. how: 0 or MSG_DONTWAIT, which polls. */
 static int receive_all(int fd, void *dst, size_t bytes, int how)
 {
 	for (size_t got = 0; got < bytes;) {
@@ -117,7 +117,7 @@ static void no_delay(int fd)
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
 
-/* Listens on every address of both families; where there is no IPv6, of IPv4 alone. */
+/* Listens on every address of both families; without IPv6, only of IPv4. */
 static int listen_anywhere(uint16_t *port)
 {
 	struct sockaddr_storage place = {.ss_family = AF_INET6};
@@ -132,7 +132,7 @@ static int listen_anywhere(uint16_t *port)
 		return -1;
 	length = sizeof place;
 	getsockname(fd, (struct sockaddr *)&place, &length);
-	/* the port is at the same place in both */
+	/* the port is at the same offset in both address structures */
 	*port = ntohs(((struct sockaddr_in *)&place)->sin_port);
 	return fd;
 }

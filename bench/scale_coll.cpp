@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives of teams that are too large to be run: one member of such a team runs the library's own code, alone. Its
-// client counts what goes to other hosts instead of sending it, its own memory says that everybody has sent already,
-// and memory that stands for all of its neighbours takes what it stores there. So the algorithm, the messages and their
-// bytes are the library's; only the number of rounds is a formula, beside each algorithm here.
+// Collectives of teams that are too large to run: one member of such a team runs the library's own code, alone. Its
+// client counts what goes to other hosts instead of sending it, its own memory says that all members have already sent,
+// and a memory area that stands for all of its neighbours takes its stores to them. So the algorithm, the messages and
+// their bytes are the library's; only the number of rounds is a formula, next to each algorithm here.
 #include "scale.hpp"
 
 #include <teams/teams_coll.hpp>
@@ -26,13 +26,13 @@ namespace {
 using namespace pgas::teams;
 
 constexpr size_t kTeamBytes = size_t{4} << 30, kDataBytes = size_t{2} << 30;
-constexpr uint64_t kLongAgo = uint64_t{1} << 60; // a number that nobody waits beyond
+constexpr uint64_t kLongAgo = uint64_t{1} << 60; // a number that no wait exceeds
 
 traffic g_sent;
 team *g_team;
 unsigned g_waits;
 
-// An exchange and a broadcast on one host wait for exactly their own number: everybody has sent that now.
+// An exchange and a broadcast on one host wait for exactly their own number: set it, as if all members had sent.
 void answer(unsigned &)
 {
 	team &t = *g_team;
@@ -115,7 +115,7 @@ struct member { // one process of the job
 		auto *lines = reinterpret_cast<line *>(world.block);
 		for (uint32_t i = 0; i < world.block_lines; i++)
 			lines[i].number = kLongAgo;
-		// and the neighbours are through with everything
+		// and the neighbours have completed everything
 		head_of(world.block + kTeamBytes + kDataBytes)->progress.number = kLongAgo;
 	}
 	char *dest() const { return memory + kTeamBytes; }
@@ -138,13 +138,13 @@ double rounds_to_reach(double members, double base) // smallest r with base^r >=
 	return r;
 }
 
-// Hops from the top of a tree with kFan below each.
+// Number of hops from the root of a tree in which each member has kFan children.
 double depth_of_tree(double members)
 {
 	return rounds_to_reach((kFan - 1) * members + 1, kFan) - 1;
 }
 
-// Partners at distance 1, 2, 4, ... after those beyond the power of two have joined, before they are told.
+// Partners at distance 1, 2, 4, ...; members beyond the power of two join before, and get the result after.
 double doubling(double members)
 {
 	const double whole = std::floor(std::log2(members));
@@ -257,7 +257,7 @@ const run kRuns[] = {
 	 [](member &m, size_t bytes) { fcollect(m.world, m.dest(), m.source(), bytes); }},
 	{"alltoall", kSmall, alltoall_rounds,
 	 [](member &m, size_t bytes) { alltoall(m.world, m.dest(), m.source(), bytes); }},
-	// members of a new team tell one another where their memory is: see teams_split.cpp
+	// members of a new team send one another the places of their memory: see teams_split.cpp
 	{"make a team", kSmall,
 	 [](const team &, size_t) {
 		 return named_rounds{"exchange", 1};
@@ -290,13 +290,13 @@ void run_one(coll_line &l, const run &r, int me, int ranks, int per_host)
 
 } // namespace
 
-// A leader's own time in a barrier, however fast the others are.
+// A leader's own time in a barrier, independent of the speed of the others.
 footprint barrier_of_all(int ranks, int per_host)
 {
 	member m(0, ranks, per_host);
 	m.everybody_has_sent();
 	constexpr int kTimes = 16;
-	pgas::teams::sync(m.world); // touches what is needed
+	pgas::teams::sync(m.world); // touches the memory that it needs
 	const footprint before = now();
 	for (int i = 0; i < kTimes; i++)
 		pgas::teams::sync(m.world);
@@ -310,7 +310,7 @@ footprint team_of_all(int ranks, int per_host)
 	const footprint before = now();
 	const member m(0, ranks, per_host);
 	footprint made = now() - before;
-	made.resident_bytes -= static_cast<double>(m.hosts.capacity() * sizeof(uint64_t)); // the client's
+	made.resident_bytes -= static_cast<double>(m.hosts.capacity() * sizeof(uint64_t)); // it belongs to the client
 	made.reserved_bytes = static_cast<double>(m.world.block_lines * kLine);
 	return made;
 }
@@ -320,7 +320,7 @@ coll_table collectives(int ranks, int per_host)
 	void *addr = mmap(nullptr, sizeof(coll_table), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (addr == MAP_FAILED)
 		return {};
-	auto *table = new (addr) coll_table; // children write it
+	auto *table = new (addr) coll_table; // written by child processes
 	for (const run &r : kRuns) {
 		coll_line &l = table->line[table->count++];
 		snprintf(l.collective, sizeof l.collective, "%s", r.name);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a connected peer on another host costs: by the network provider alone, and by this library's link over it. One
-// process has an endpoint, a second one has as many as there are peers, each with a domain of its own, as if it were a
-// process on another host. Each sends its name and gets an answer. All of it goes over the loopback interface.
+// The cost of a connected peer on another host: with the network provider alone, and with this library's link over it.
+// One process has an endpoint, a second one has as many as there are peers, each with a domain of its own, as if it
+// were a process on another host. Each sends its name and receives a reply. Everything goes over the loopback
+// interface.
 #include "scale.hpp"
 
 #include <dirent.h>
@@ -103,14 +104,14 @@ struct party {
 			need(FI_EINVAL, "fi_av_insert");
 		return place;
 	}
-	bool send(fi_addr_t dest) // false: later
+	bool send(fi_addr_t dest) // false: try again later
 	{
 		const ssize_t rc = fi_send(ep, out.bytes, kNameMost, nullptr, dest, &out);
 		if (rc != 0 && rc != -FI_EAGAIN)
 			need(static_cast<int>(rc), "fi_send");
 		return rc == 0;
 	}
-	// What is complete now: 'i' something came, 'o' ours left, 0 nothing.
+	// Polls the queue: returns 'i' if something arrived, 'o' if a send completed, 0 if neither.
 	char look()
 	{
 		fi_cq_entry e;
@@ -134,7 +135,7 @@ size_t descriptors()
 	return n;
 }
 
-// The many: each calls, and waits for its answer. Meanwhile all of them make progress.
+// The peers: each sends to the hub and waits for its reply. Meanwhile all of them make progress.
 [[noreturn]] void be_peers(const char *provider, size_t peers, int source, int dest)
 {
 	char name[kNameMost] = {};
@@ -162,7 +163,7 @@ size_t descriptors()
 	}
 	char end;
 	(void)!write(dest, &kGoOn, 1);
-	(void)!read(source, &end, 1); // everything stays until it was measured
+	(void)!read(source, &end, 1); // everything must stay open until it was measured
 	_exit(0);
 }
 

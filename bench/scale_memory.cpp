@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a process keeps for every other one of its job: address vector, fronts of endpoints, the launcher's board.
-// Addresses are invented: the endpoint's own, with some of its digits changed. The provider looks at their form only
-// until somebody uses them.
+// What a process keeps for every other process of its job: address vector, fronts of endpoints, the launcher's board.
+// Addresses are invented: the endpoint's own, with some of its digits changed. The provider only checks their form
+// until they are used.
 #include "scale.hpp"
 
 #include <boot_board.hpp>
@@ -44,7 +44,7 @@ struct endpoint {
 		if (pgas_open_ep(&net, &wish, &own, give_up) != 0)
 			_exit(1);
 	}
-	// For this host only: nothing here shall depend on the networks of the machine.
+	// For this host only: nothing here may depend on the machine's networks.
 	void open_domain()
 	{
 		fi_provider *const provider = pgas_provider();
@@ -73,7 +73,7 @@ struct endpoint {
 	}
 };
 
-// The places of a name where another digit makes another valid name: found by trying, from the end on.
+// The positions of a name where changing a digit gives another valid name: found by trial, starting at the end.
 std::vector<size_t> free_digits(fid_domain *domain, const std::string &name)
 {
 	constexpr size_t kWanted = 5; // hexadecimal digits: a million names
@@ -103,7 +103,7 @@ std::vector<size_t> free_digits(fid_domain *domain, const std::string &name)
 
 } // namespace
 
-// All at once, as a library does after its exchange.
+// Inserts all addresses at once, as a library does after its exchange.
 footprint address_vector(size_t ranks)
 {
 	const endpoint e(ranks);
@@ -124,8 +124,8 @@ footprint address_vector(size_t ranks)
 	return now() - before;
 }
 
-// touched: every rank has been used through a window, which is what a program that talks to all of its host does at
-// most.
+// touched: every rank has been used through a window, the most that a program does that communicates with all ranks of
+// its host.
 footprint front(size_t ranks, bool touched)
 {
 	const endpoint first(ranks);
@@ -142,8 +142,8 @@ footprint front(size_t ranks, bool touched)
 	return now() - before;
 }
 
-// Every rank leaves a card in its cell of the exchange, and one rank reads them all: what a host's board comes to, and
-// what the reading takes.
+// Every rank puts a card into its cell of the exchange, and one rank reads them all: measures the size of a host's
+// board, and the time to read it.
 footprint board(size_t ranks)
 {
 	namespace boot = pgas::boot;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// scale_sim: what a job of 1,000, 65,536 and 1,000,000 ranks would cost one process of it, measured in one process with
-// invented peers; and what its collectives send. Prints the tables of docs/SCALING.md.
+// scale_sim: the cost of a job of 1,000, 65,536 and 1,000,000 ranks for one of its processes, measured in one process
+// with invented peers; and what its collectives send. Prints the tables of docs/SCALING.md.
 #include "scale.hpp"
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ static double clock_seconds()
 	return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Exactly: some kernels count pages in portions of 64, and show those counts in all other places.
+// The exact value: some kernels count pages in batches of 64, and show those counts everywhere else.
 static double resident()
 {
 	double kib = 0;
@@ -134,7 +134,7 @@ struct table_row {
 	std::function<footprint(int ranks)> measure;
 };
 
-// More than a quarter of what the machine has left is not tried; the rows above say how it grows.
+// Sizes above a quarter of the available memory are not tried; the rows before show how it grows.
 bool is_inside_time(double bytes)
 {
 	const double left = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -228,7 +228,7 @@ void print_collectives(const arguments &a, int per_host)
 	_exit(0);
 }
 
-// Network providers of this machine alone, and this library over them.
+// Measures the network providers of this machine alone, and this library over them.
 int print_link(size_t peers)
 {
 	setenv("FI_PGAS_TEST_HOSTS", "1", 1); // every domain is a host of its own
@@ -247,7 +247,7 @@ int print_link(size_t peers)
 				print_connections(provider, inner, peers);
 			waitpid(child, &status, 0);
 			if (WIFEXITED(status) && WEXITSTATUS(status) == kNotHere)
-				break; // this libfabric has none
+				break; // this libfabric has no such provider
 			bad |= status;
 		}
 	}

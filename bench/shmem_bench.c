@@ -4,7 +4,7 @@
  * job of any size, and prints one line per row: its name and the value of every sample. shmem_compare compiles it with
  * each library's oshcc, runs it, and makes the table. hosts_compare does the same on two hosts, with hosts_rows.c.
  *
- * A sample is short, begins when all PEs are known to run, and is repeated when one of them lost its core meanwhile.
+ * A sample is short, begins when all PEs are known to run, and is repeated if one of them was descheduled meanwhile.
  */
 #define _GNU_SOURCE 1
 #include "shmem_rows.h"
@@ -18,19 +18,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What PE 0 and the others tell one another; each word is written by one side only. */
+/* Control words between PE 0 and the other PEs; each word is written by one side only. */
 static struct {
 	long row, count, go;  /* by PE 0, at the others */
-	long ready;           /* by the others, at PE 0: they count */
+	long ready;           /* by the others, at PE 0, which they increment */
 	long begin;           /* by PE 0, at the others */
-	long done, disturbed; /* by the others, at PE 0: they count */
+	long done, disturbed; /* by the others, at PE 0, which they increment */
 	long end;             /* by PE 0, at the others: the origin's part of the sample is over */
 } control;
 
 struct options {
 	uint64_t samples, row_ns, timeout_s;
 	int quick;
-	int disturbed; /* a sample counts even when a PE lost its core: for machines where it always does */
+	int disturbed; /* a sample counts even if a PE was descheduled: for machines where that is the rule */
 	const char *rows;
 };
 
@@ -65,7 +65,7 @@ static uint64_t now_ns(clockid_t clock)
 static long switches(void)
 {
 	struct rusage use;
-	getrusage(RUSAGE_THREAD, &use); /* a library's own threads may sleep and wake as they like */
+	getrusage(RUSAGE_THREAD, &use); /* a library's own threads may sleep and wake freely */
 	return use.ru_nivcsw + (bench_rules.sleep_disturbs ? use.ru_nvcsw : 0);
 }
 
@@ -78,7 +78,7 @@ static void on_alarm(int sig)
 	_exit(2);
 }
 
-/* Returns the nanoseconds of one sample of count iterations. *disturbed: a PE lost its core meanwhile. */
+/* Returns the nanoseconds of one sample of count iterations. *disturbed: a PE was descheduled meanwhile. */
 static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *disturbed)
 {
 	static long number;
@@ -143,7 +143,7 @@ static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_
 	const uint64_t wanted = row_at(row)->unit == BENCH_MBS ? bench_rules.stream_ns : bench_rules.sample_ns;
 	int disturbed;
 	if (!o->quick)
-		/* the first sample touches memory and makes connections, and says nothing about the others */
+		/* the first sample touches memory and makes connections, so it is not representative */
 		sample(m, row, 1, &disturbed);
 	for (uint64_t count = o->quick ? 10 : 1;;) {
 		uint64_t ns = sample(m, row, count, &disturbed);
@@ -226,7 +226,7 @@ static int parse(int argc, char **argv, struct options *o)
 	return o->samples > 0;
 }
 
-/* Puts each PE on a core of its own, whatever the launcher did, so that both libraries get the same. */
+/* Pins each PE to a core of its own, whatever the launcher did, so that both libraries get the same. */
 static void pin(int pe)
 {
 	cpu_set_t all, one;
@@ -237,7 +237,7 @@ static void pin(int pe)
 		k += CPU_ISSET(++cpu, &all) ? 1 : 0;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof one, &one); /* a refusal costs accuracy only */
+	sched_setaffinity(0, sizeof one, &one); /* a refusal only costs accuracy */
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 //
 // shmem_compare: one OpenSHMEM benchmark source, compiled by our oshcc (as a call, and inlined) and by Open MPI's, run
 // with each library's launcher on two PEs, interleaved in one run, as a table (and CSV, and SVG). Without Open MPI it
-// says so and shows ours alone. No pass or fail by speed: it exits 0 whenever the table was made.
+// prints a message and shows only ours. No pass or fail by speed: it exits 0 whenever the table was made.
 #include "compare_tools.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ bool parse(int argc, char **argv, arguments &a)
 	return a.common.run.rounds > 0 && !a.pes.empty() && std::ranges::min(a.pes) >= 2;
 }
 
-// The mpirun that lies beside the compiler, on so many PEs.
+// The mpirun next to the compiler, for `pes` PEs.
 words openmpi_on(const std::string &compiler, int pes)
 {
 	words command = bench::openmpi_launcher(compiler);
@@ -84,7 +84,7 @@ words openmpi_on(const std::string &compiler, int pes)
 	return command;
 }
 
-// The library's own choice beside both choices that it has: shows where its limits should lie on a machine.
+// The library's own choice next to each forced choice: shows where its limits should be on a machine.
 std::vector<bench::column> cache_columns(const std::string &program, const words &launcher)
 {
 	const auto with = [&](const char *src) {
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 		return fputs(kUsage, stderr), 2;
 	const std::string top = bench::own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
 	const std::string peer =
-		a.alone ? "" : bench::openmpi_compiler(a.oshcc); // asked before our own tools come first in PATH
+		a.alone ? "" : bench::openmpi_compiler(a.oshcc); // looked up before our own tools come first in PATH
 	bench::use_build_tree(top);
 	if (std::ranges::max(a.pes) > 4) // 16 MiB for each PE, twice; Open MPI reads it too, and needs more
 		setenv("SHMEM_SYMMETRIC_SIZE", "2048M", 0);
@@ -162,6 +162,6 @@ int main(int argc, char **argv)
 	if (columns.size() < 2)
 		columns.push_back(columns[0]), columns[1].title += " again";
 	bench::run(a.common.run, rows, columns);
-	bench::explain(rows, columns, {"teams"}); // a library older than 1.5 has none
+	bench::explain(rows, columns, {"teams"}); // libraries before 1.5 have no teams
 	return bench::write_results(a.common, rows, columns);
 }

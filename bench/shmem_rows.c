@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of shmem_bench. PE 0 is the origin, PE 1 the target. Every row ends with shmem_quiet or with the value in
- * hand, so what is timed has arrived.
+ * The rows of shmem_bench. PE 0 is the origin, PE 1 the target. Every row ends with shmem_quiet or with the fetched
+ * value, so that what is timed has arrived.
  */
 #include "shmem_rows.h"
 
@@ -57,7 +57,7 @@ static void p_static(struct bench_memory *m, const struct bench_row *row, uint64
 	}
 }
 
-/* The next address needs the last value, as in a list; all words of the target are zero here. */
+/* The next address depends on the last value, as in a list; all words of the target are zero here. */
 static void g_latency(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	const long *src = m->words;
@@ -149,7 +149,7 @@ static void swap(struct bench_memory *m, const struct bench_row *row, uint64_t c
 		old = shmem_long_atomic_swap(m->words + 5 * BENCH_LINE, old + 1, 1);
 }
 
-/* Both PEs, one word at PE 1. */
+/* Both PEs, on one word at PE 1. */
 static void contend(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	long sum = 0;
@@ -181,7 +181,7 @@ static void pong(struct bench_memory *m, const struct bench_row *row, uint64_t c
 	}
 }
 
-/* Data, then a flag: what programs build messages from. */
+/* Data, then a flag: the way programs build messages. */
 static void send_to(struct bench_memory *m, size_t bytes, int pe)
 {
 	shmem_putmem(m->remote, m->local, bytes, pe);

@@ -36,10 +36,10 @@ static long *turn(void)
 }
 #endif
 
-/* Memory for a row that moves `bytes`. All PEs come here together, in every sample, and most have enough already. */
+/* Memory for a row that moves `bytes`. All PEs call this together, in every sample; mostly there is enough already. */
 static void setup(size_t bytes)
 {
-	const size_t least = (size_t)MIB * sizeof(double); /* most rows need no more, so this happens seldom */
+	const size_t least = (size_t)MIB * sizeof(double); /* most rows need no more, so reallocation is rare */
 	const size_t room = bytes > least ? bytes : least;
 	if (room <= g_room)
 		return;
@@ -80,7 +80,7 @@ static void setup(size_t bytes)
 				g_work, turn())
 #endif
 
-/* BLOCKS: of row->bytes, that source and dest must hold */
+/* BLOCKS: number of blocks of row->bytes that source and dest must hold */
 #define LOOP(NAME, BLOCKS, CALL)                                                                                       \
 	static void NAME(struct bench_memory *m, const struct bench_row *row, uint64_t count)                          \
 	{                                                                                                              \
@@ -90,7 +90,7 @@ static void setup(size_t bytes)
 			CALL;                                                                                          \
 		shmem_barrier_all();                                                                                   \
 	}
-/* The least that an alltoall must do: every PE copies so many bytes at the same time. */
+/* The least that an alltoall must do: every PE copies that many bytes at the same time. */
 static void copy_blocks(size_t bytes)
 {
 	const size_t n = (size_t)shmem_n_pes();
@@ -110,7 +110,7 @@ LOOP(alltoall_loop, shmem_n_pes(), ALLTOALL(row->bytes))
 LOOP(sum_loop, 1, SUM(row->bytes / sizeof(double)))
 
 #ifdef HAVE_TEAMS
-/* `count` teams of the first `size` PEs, BATCH at a time; only their making is timed. */
+/* Makes `count` teams of the first `size` PEs, BATCH at a time; only making them is timed. */
 static void make_teams(struct bench_memory *m, uint64_t count, int size)
 {
 	shmem_team_t teams[BATCH];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// start_bench: how long a job takes that does nothing, from the start of oshrun to its end. Three rows in turn, so that
-// what else the machine does hits all of them: the program alone, without oshrun and without a call; the same under
-// oshrun; and with shmem_init and shmem_finalize. Best, median and worst of many rounds, and the processor time of the
-// best. With --goal it ends with 1 when the best of the last row is above it.
+// start_bench: the time that a job takes that does nothing, from the start of oshrun to its end. Three rows in turn, so
+// that other load on the machine affects all of them: the program alone, without oshrun and without a call; the same
+// under oshrun; and with shmem_init and shmem_finalize. Best, median and worst of many rounds, and the processor time
+// of the best. With --goal it exits with 1 if the best of the last row is above it.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -81,7 +81,7 @@ arguments read_arguments(int argc, char **argv)
 	arguments a;
 	a.oshrun = beside("../launch/oshrun");
 	a.program = beside("start_empty");
-	for (int i = 1; i < argc; i += 2) { // all but the first two have a value
+	for (int i = 1; i < argc; i += 2) { // all but --help and -- have a value
 		const std::string word = argv[i];
 		char *value = i + 1 < argc ? argv[i + 1] : nullptr;
 		if (word == "--help") {
@@ -136,7 +136,7 @@ round_of run_once(const words &command)
 		exit(1);
 	}
 	int status = 0;
-	rusage used = {}; // and of those that it waited for: the PEs
+	rusage used = {}; // includes its children that were waited for: the PEs
 	if (wait4(pid, &status, 0, &used) != pid || status != 0) {
 		fprintf(stderr, "start_bench: %s ended with status %d\n", argv[0], status);
 		exit(1);
@@ -144,7 +144,7 @@ round_of run_once(const words &command)
 	return {now() - source, seconds(used.ru_utime) + seconds(used.ru_stime)};
 }
 
-// Returns the best.
+// Returns the best round.
 round_of print(row &r)
 {
 	std::sort(r.rounds.begin(), r.rounds.end(),
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 		{"oshrun, shmem_init, shmem_finalize", launch, {}},
 	};
 	for (row &r : rows)
-		run_once(r.command); // pages of files come in
+		run_once(r.command); // loads the files' pages
 	for (int i = 0; i < a.rounds; ++i)
 		for (row &r : rows)
 			r.rounds.push_back(run_once(r.command));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * gups: random access. A table of 64-bit words is spread over all PEs; every PE changes words at random places, each by
- * an atomic exclusive or at its owner. Making the same changes once more must bring the table back to its first state:
- * then no update was lost. Prints updates per second.
+ * an atomic exclusive or at its owner. Repeating the same changes must restore the table's first state: then no update
+ * was lost. Prints updates per second.
  *
  * 	oshrun -n 4 ./gups [LOG2_WORDS_PER_PE [UPDATES_PER_PE]]
  */
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < words; i++)
 		changed += table[i] != i * (uint64_t)n + (uint64_t)me;
 	shmem_barrier_all();
-	update(table, words, updates); /* the second exclusive or undoes the first */
+	update(table, words, updates); /* the second exclusive or cancels the first */
 	shmem_barrier_all();
 	long wrong = changed == 0;
 	for (uint64_t i = 0; i < words; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * heat2d: heat spreads over a plate that is split into strips of rows. In each step a PE puts its first and last row
- * into its neighbours' ghost rows, together with a signal; nobody waits for more than its two neighbours. One PE does
- * the same work alone afterwards, and both results must agree to the bit: the order of additions is the same.
+ * into its neighbours' ghost rows, together with a signal; a PE waits only for its two neighbours. Afterwards one PE
+ * does the same work alone, and both results must agree to the bit: the order of additions is the same.
  *
  * 	oshrun -n 4 ./heat2d [SIZE [STEPS]]
  */
@@ -12,12 +12,12 @@
 #include <string.h>
 
 struct strip {
-	int columns, rows;  /* of its own, without the two ghost rows */
+	int columns, rows;  /* of this strip, without the two ghost rows */
 	int first;          /* number of its first row in the plate */
 	double *now, *next; /* (rows + 2) x columns, symmetric: every PE allocates the largest strip */
 };
 
-static uint64_t from_above, from_below; /* steps whose ghost row is here */
+static uint64_t from_above, from_below; /* number of steps whose ghost row has arrived */
 
 static double *row_of(double *addr, const struct strip *s, int row)
 {
@@ -60,7 +60,7 @@ static void parallel(struct strip *s, int size, int steps)
 {
 	const int me = shmem_my_pe(), n = shmem_n_pes();
 	for (int step = 1; step <= steps; step++) {
-		if (me > 0) { /* my first row is the ghost row below the last one of the PE above me */
+		if (me > 0) { /* my first row is the ghost row after the last row of the PE above me */
 			int unused;
 			const int rows_above = rows_of(size, n, me - 1, &unused);
 			shmem_double_put_signal(row_of(s->now, s, rows_above + 1), row_of(s->now, s, 1),

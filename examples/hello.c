@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hello: every PE greets, in order, and tells its right neighbour who it is.
+ * hello: every PE greets, in order, and sends its number to its right neighbour.
  *
  *	oshcc hello.c -o hello && oshrun -n 4 ./hello
  */
@@ -18,7 +18,7 @@ int main(void)
 	shmem_int_p(&from_left, me, (me + 1) % n);
 	shmem_barrier_all();
 
-	/* The PEs speak one after the other: my turn comes when the PE before me has spoken. */
+	/* The PEs print one after the other: my turn comes when the PE before me has printed. */
 	shmem_long_wait_until(&turn, SHMEM_CMP_GE, me);
 	printf("hello from PE %d of %d; PE %d is on my left\n", me, n, from_left);
 	fflush(stdout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_buffers: two ways to memory of the device that other PEs can reach. A is a host array that a map clause brings to
- * the device; B is a block of the partition itself, which never is on the host.
+ * omp_buffers: two kinds of device memory that other PEs can access. A is a host array that a map clause brings to the
+ * device; B is a block of the partition itself, which is never on the host.
  *
  * 	oshcc --omp -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_buffers.c -o omp_buffers	(OSHCC_CC=clang)
  * 	SHMEM_SYMMETRIC_PARTITION0=64M:KIND=libomp oshrun -n 4 ./omp_buffers
@@ -38,7 +38,7 @@ int main(void)
 	int wrong = 0;
 #pragma omp target data map(tofrom : a [0:N])
 	{
-		/* the partition's blocks are device pointers already */
+		/* the partition's blocks are already device pointers */
 #pragma omp target is_device_ptr(b)
 		for (int i = 0; i < N; i++)
 			b[i] = (float)(me + 1);

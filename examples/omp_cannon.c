@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_cannon: a matrix product on devices. Each PE has rows of A, B and C; the rows of B go around the ring of PEs,
- * from device to device. The next ones are fetched into a spare block while the present ones are used.
+ * omp_cannon: a matrix product on devices. Each PE has rows of A, B and C; the rows of B travel around the ring of PEs,
+ * from device to device. The next rows are fetched into a spare block while the present ones are used.
  *
  * 	oshcc --omp -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_cannon.c -o omp_cannon	(OSHCC_CC=clang)
  * 	SHMEM_SYMMETRIC_PARTITION0=64M:KIND=libomp oshrun -n 4 ./omp_cannon
@@ -23,7 +23,7 @@ static double of_b(int row, int column)
 	return (double)((row * 5 + column) % 13);
 }
 
-/* c += the columns of a that belong to these rows of b, times those; all are mapped */
+/* c += the columns of a that match these rows of b, times those rows; all are mapped */
 static void multiply(double *c, double *a, double *b, int size, int first)
 {
 #pragma omp target teams distribute parallel for collapse(2)                                                           \
@@ -63,12 +63,12 @@ int main(void)
 	{
 		double *present = b, *coming = spare;
 		for (int step = 0; step < n; step++) {
-			shmem_barrier_all(); /* all have the rows of this step */
+			shmem_barrier_all(); /* all PEs have the rows of this step */
 			if (step + 1 < n)
 				fetch(coming, present, size, (me + 1) % n);
 			multiply(c, a, present, size, (me + step) % n * ROWS);
 			shmem_quiet();
-			shmem_barrier_all(); /* nobody reads `present` any more */
+			shmem_barrier_all(); /* no PE reads `present` any more */
 			double *last = present;
 			present = coming;
 			coming = last;
@@ -81,7 +81,7 @@ int main(void)
 			double sum = 0;
 			for (int k = 0; k < size; k++)
 				sum += of_a(me * ROWS + i, k) * of_b(k, j);
-			wrong += c[i * size + j] != sum; /* small whole numbers: exact */
+			wrong += c[i * size + j] != sum; /* small integers: exact */
 		}
 	printf("PE %d: %d wrong\n", me, wrong);
 	free(a);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * omp_gups: random access to tables on devices. Every PE reads words of other PEs' tables, changes them and writes them
- * back. With "staged" OpenSHMEM knows nothing of devices: the owner of a word is asked for it, copies it out of the
- * device, waits for the answer and copies that back. Otherwise the table is in a partition, and a word is a get and a
- * put. One PE at a time works on a table, so that the result can be checked word by word.
+ * back. With "staged" OpenSHMEM does not know about devices: the owner of a word receives a request for it, copies it
+ * out of the device, waits for the changed word and copies that back. Otherwise the table is in a partition, and a
+ * change is a get and a put. One PE at a time works on a table, so that the result can be checked word by word.
  *
  * 	oshcc --omp -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_gups.c -o omp_gups	(OSHCC_CC=clang)
  * 	SHMEM_SYMMETRIC_PARTITION0=64M:KIND=libomp oshrun -n 4 ./omp_gups [staged] [UPDATES]
@@ -17,10 +17,12 @@
 
 enum { WORDS = 4096 };
 
-/* Of the staged variant, in the symmetric heap: what the PE asks for whose turn it is, and the answers. */
+/*
+ * Of the staged variant, in the symmetric heap: the request of the PE whose turn it is, and the signals of both sides.
+ */
 struct desk {
-	uint64_t asked; /* 1 + place; 0: nothing, DONE: no more */
-	uint64_t word;  /* of the table, for the one who asked; then what it is to be */
+	uint64_t asked; /* 1 + place; 0: no request, DONE: no more requests */
+	uint64_t word;  /* of the table, for the requester; then its new value */
 	uint64_t given, changed;
 };
 static const uint64_t DONE = ~(uint64_t)0;
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
 			shmem_barrier_all();
 			if (!staged)
 				update(table, (uint64_t)(me * n + theirs), updates, theirs);
-			for (int pe = 0; staged && pe < n; pe++) { /* one by one: whoever is asked has to serve */
+			for (int pe = 0; staged && pe < n; pe++) { /* one by one: an owner must serve */
 				if (me == pe)
 					update_staged(desk, (uint64_t)(me * n + theirs), updates, theirs);
 				else if (guest == pe)
@@ -111,10 +113,10 @@ int main(int argc, char **argv)
 				shmem_barrier_all();
 			}
 		}
-		shmem_barrier_all(); /* nobody is at our table any more */
+		shmem_barrier_all(); /* no PE works on our table any more */
 	}
 
-	/* what was done to our table, once more */
+	/* repeat the changes that were made to our table */
 	for (int turn = 1; turn < n; turn++) {
 		const int guest = (me + n - turn) % n;
 		uint64_t seed = (uint64_t)(guest * n + me);

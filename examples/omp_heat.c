@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_heat: the heat equation on a periodic grid of three dimensions, which is cut into slabs. Each PE's slab is on its
- * device, with a plane of each neighbour beside it; planes go from device to device while the inner part is computed.
+ * omp_heat: the heat equation on a periodic three-dimensional grid, which is cut into slabs. Each PE's slab is on its
+ * device, with a plane of each neighbour next to it; planes go from device to device while the inner part is computed.
  *
  * 	oshcc --omp -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_heat.c -o omp_heat	(OSHCC_CC=clang)
  * 	SHMEM_SYMMETRIC_PARTITION0=64M:KIND=libomp oshrun -n 4 ./omp_heat [STEPS]
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 			shmem_barrier_all(); /* the planes that we overwrite have been read */
 			send_planes(src, below, above);
 			compute(dst, src, 2, Z);
-			shmem_barrier_all(); /* the planes are there */
+			shmem_barrier_all(); /* the planes have arrived */
 			compute(dst, src, 1, 2);
 			compute(dst, src, Z, Z + 1);
 			double *last = src;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_host: for compilers whose runtime cannot be told where the copies of variables are, gcc for one. The array itself
- * lies in the partition; its regions run where its memory is. clang compiles it as well.
+ * omp_host: for compilers whose runtime does not let the program choose where the copies of variables are, for example
+ * gcc. The array itself is in the partition; target regions run where its memory is. clang compiles it as well.
  *
  * 	oshcc -fopenmp omp_host.c -o omp_host
  * 	SHMEM_SYMMETRIC_PARTITION0=64M:KIND=libomp oshrun -n 4 ./omp_host

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_mapped: variables of map clauses lie in a partition, so that OpenSHMEM works on the device's copies. Host arrays
+ * omp_mapped: variables of map clauses are in a partition, so that OpenSHMEM works on the device's copies. Host arrays
  * are plain memory. Nothing is staged: compare omp_staged.c.
  *
  * 	oshcc --omp -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_mapped.c -o omp_mapped	(OSHCC_CC=clang)
@@ -14,7 +14,7 @@
 
 enum { M = 1000, N = 500 };
 
-/* x, y, u and v are mapped; in a region with use_device_ptr the names are those of the device's copies */
+/* x, y, u and v are mapped; in a region with use_device_ptr the names denote the device's copies */
 static void put_to_right(float *x, float *y, uint64_t *arrived, int right)
 {
 #pragma omp target data use_device_ptr(x, y)
@@ -41,10 +41,10 @@ int main(void)
 	for (int i = 0; i < M; i++)
 		x[i] = (float)(me * M + i);
 
-		/* all PEs map the same variables in the same order, and thereby get the same symmetric objects */
+		/* all PEs map the same variables in the same order, and so get the same symmetric objects */
 #pragma omp target data map(to : x [0:M]) map(from : y [0:M], u [0:N], v [0:N])
 	{
-		shmem_barrier_all(); /* everybody has them */
+		shmem_barrier_all(); /* all PEs have them */
 #pragma omp target
 		for (int i = 0; i < M; i++)
 			x[i] += 0.5f;
@@ -59,7 +59,7 @@ int main(void)
 #pragma omp target teams distribute parallel for
 		for (int i = 0; i < N; i++)
 			u[i] *= 2;
-		shmem_barrier_all(); /* nobody puts into them any more */
+		shmem_barrier_all(); /* no PE puts into them any more */
 	}
 
 	int wrong = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_scope: only the variables that travel lie in the partition. The others have their copies where OpenMP puts them,
- * and may differ in number and size from PE to PE.
+ * omp_scope: only the variables that are communicated are in the partition. The copies of the others are where OpenMP
+ * puts them, and may differ in number and size from PE to PE.
  *
  * 	oshcc --omp -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_scope.c -o omp_scope	(OSHCC_CC=clang)
  * 	SHMEM_SYMMETRIC_PARTITION0=64M:KIND=libomp oshrun -n 4 ./omp_scope
@@ -32,7 +32,7 @@ int main(void)
 {
 	shmem_init();
 	const int me = shmem_my_pe(), n = shmem_n_pes(), right = (me + 1) % n, left = (me + n - 1) % n;
-	const int mine = N + 100 * me; /* not the same everywhere */
+	const int mine = N + 100 * me; /* differs between PEs */
 	double *work = calloc((size_t)mine, sizeof *work), halo[2] = {0, 0}, last = 0;
 	if (!work)
 		shmem_global_exit(1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * omp_staged: OpenSHMEM and OpenMP's target regions as they are without partitions: arrays are in the symmetric heap,
- * have copies on the device, and are brought there and back around every call. omp_mapped.c does the same without.
+ * omp_staged: OpenSHMEM and OpenMP's target regions without partitions: arrays are in the symmetric heap, have copies
+ * on the device, and are copied there and back around every call. omp_mapped.c does the same without that.
  *
  * 	oshcc -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu omp_staged.c -o omp_staged		(OSHCC_CC=clang)
  * 	oshrun -n 4 ./omp_staged
@@ -19,7 +19,7 @@ int main(void)
 	uint64_t *arrived = shmem_calloc(1, sizeof *arrived);
 	if (!x || !u || !v || !arrived)
 		shmem_global_exit(1);
-	float *box = shmem_malloc(M * sizeof *box); /* what the left PE puts is not put over what we still send */
+	float *box = shmem_malloc(M * sizeof *box); /* the left PE's put must not overwrite what we still send */
 	if (!box)
 		shmem_global_exit(1);
 	for (int i = 0; i < M; i++)
@@ -39,7 +39,7 @@ int main(void)
 			x[i] = box[i];
 #pragma omp target update to(x [0:M])
 
-			/* a sum over all PEs of what devices have computed */
+			/* a sum over all PEs of values that the devices have computed */
 #pragma omp target teams distribute parallel for
 		for (int i = 0; i < N; i++)
 			v[i] = (float)(me + i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processes, one libfabric provider: put, get, atomic, message, and what the counters say. An ordinary libfabric
- * program: nothing in it knows this project but the default name of the provider. Rank 0 acts, rank 1 only lends its
- * memory and answers one message. Exits non-zero when any value is wrong.
+ * Two processes, one libfabric provider: put, get, atomic, message, and the values of the counters. An ordinary
+ * libfabric program: it depends on this project only by the default name of the provider. Rank 0 acts, rank 1 only
+ * exposes its memory and replies to one message. Exits nonzero when any value is wrong.
  *
  *   put_get_demo [PROVIDER]
  */
@@ -29,7 +29,7 @@ enum {
 	WORD_OFF = 0,      /* rank 0 puts a word here */
 	COUNT_OFF = 64,    /* rank 0 adds here */
 	BLOCK_OFF = 4096,  /* rank 0 puts a block here */
-	TEXT_OFF = 131072, /* rank 1 wrote something here, rank 0 gets it */
+	TEXT_OFF = 131072, /* rank 1 has written a text here, rank 0 gets it */
 	MEM_BYTES = 1 << 20,
 	BLOCK_BYTES = 65536,
 	NAME_BYTES = 256,
@@ -44,14 +44,14 @@ static struct fid_fabric *fabric;
 static struct fid_domain *domain;
 static struct fid_av *av;
 static struct fid_cq *cq;
-/* remote: puts that arrived here; NULL when the provider has no such counter */
+/* remote: puts that arrived here; NULL if the provider has no such counter */
 static struct fid_cntr *written, *got, *remote;
 static struct fid_ep *ep;
 static struct fid_mr *mr;
 static char *mem;
 static fi_addr_t peer;
 
-/* What rank 1 saw when the message came; it is in its answer. */
+/* What rank 1 saw when the message came; sent in its reply. */
 struct answer {
 	uint64_t word, sum, block_sum, remote_writes, has_remote;
 };
@@ -89,7 +89,7 @@ static int find(const char *provider, uint64_t more_caps)
 	return rc;
 }
 
-/* Memory from a memfd: a provider can map it at the other side and store to it directly. */
+/* Memory from a memfd: a provider can map it in the other process and store to it directly. */
 static void lend_memory(void)
 {
 	const int fd = memfd_create("demo", MFD_CLOEXEC);
@@ -135,7 +135,7 @@ static void open_all(const char *provider)
 	lend_memory();
 }
 
-/* Each process sends its address through a pipe. Both enter rank 0 first: in an address table a rank is an index. */
+/* Each process sends its address through a pipe. Both insert rank 0 first: in an address table a rank is an index. */
 static void exchange(int to_peer, int from_peer)
 {
 	char name[2][NAME_BYTES] = {{0}};
@@ -265,7 +265,7 @@ static void lend(void)
 {
 	char message[8] = "";
 	TRY(fi_recv(ep, message, sizeof message, NULL, peer, NULL));
-	wait_message(); /* until then rank 1 only looks at its queue */
+	wait_message(); /* until then rank 1 only polls its queue */
 	struct answer a = {.has_remote = remote != NULL};
 	memcpy(&a.word, mem + WORD_OFF, sizeof a.word);
 	memcpy(&a.sum, mem + COUNT_OFF, sizeof a.sum);
@@ -276,7 +276,7 @@ static void lend(void)
 	TRY(fi_inject(ep, &a, sizeof a, peer));
 }
 
-/* Nobody closes while the other still uses its memory, or waits for a message that needs our progress. */
+/* Neither process closes while the other still uses its memory, or waits for a message that needs its progress. */
 static void finish(int to_peer, int from_peer)
 {
 	char byte = 0;
@@ -293,7 +293,7 @@ int main(int argc, char **argv)
 {
 	const char *provider = argc > 1 ? argv[1] : "pgas";
 	int pipes[2][2];
-	setenv("IPATH_NO_BACKTRACE", "1", 0); /* a library below libfabric would take our signals */
+	setenv("IPATH_NO_BACKTRACE", "1", 0); /* otherwise a library below libfabric would catch our signals */
 	signal(SIGPIPE, SIG_IGN);
 	if (pipe(pipes[0]) || pipe(pipes[1])) {
 		perror("put_get_demo: pipe");
@@ -304,9 +304,9 @@ int main(int argc, char **argv)
 	close(pipes[rank][0]);
 	close(pipes[!rank][1]);
 	const int to_peer = pipes[rank][1], from_peer = pipes[!rank][0];
-	alarm(3 * PATIENCE_S); /* whatever hangs, the demo ends */
+	alarm(3 * PATIENCE_S); /* if anything hangs, the demo still ends */
 	open_all(provider);
-	if (rank == 1) { /* before the addresses go out: afterwards rank 0 may look at any time */
+	if (rank == 1) { /* before the addresses go out: afterwards rank 0 may read it at any time */
 		const uint64_t start = 35;
 		memcpy(mem + COUNT_OFF, &start, sizeof start);
 		memcpy(mem + TEXT_OFF, greeting, sizeof greeting);

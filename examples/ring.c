@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ring: a message goes around all PEs, and every PE adds its number to it. Data and signal are one call: whoever waits
- * for the signal finds the data.
+ * ring: a message goes around all PEs, and every PE adds its number to it. Data and signal are one call: when the
+ * signal arrives, the data is there.
  *
  * 	oshrun -n 4 ./ring [ROUNDS]
  */

@@ -2,7 +2,7 @@
 //
 // sort: bucket sort of random numbers over all PEs, in C++. Every PE owns a range of values. A PE reserves room in the
 // owner's bucket by an atomic fetch-and-add of how many numbers it will send, puts them there in one piece, and after a
-// barrier each owner sorts its own. Checks that nothing was lost and that all is in order, also from PE to PE.
+// barrier each owner sorts its own. Checks that no number was lost and that all are in order, also from PE to PE.
 //
 //	oshrun -n 4 ./sort [NUMBERS_PER_PE]
 #include <shmem.h>
@@ -20,9 +20,9 @@ namespace {
 long filled;                    // numbers in this PE's bucket
 uint64_t sum_before, sum_after; // at PE 0: over all numbers, before and after
 long count_after;               // at PE 0
-uint64_t largest;               // of this PE's bucket, 0 when it is empty
+uint64_t largest;               // of this PE's bucket, 0 if it is empty
 
-struct shared_array { // all PEs must free it together, and do
+struct shared_array { // all PEs must free it together, and they do
 	uint64_t *data;
 	explicit shared_array(size_t n) : data(static_cast<uint64_t *>(shmem_malloc(n * sizeof(uint64_t))))
 	{
@@ -51,7 +51,7 @@ void send_to_owners(const std::vector<uint64_t> &numbers, uint64_t *bucket, size
 	std::vector<std::vector<uint64_t>> out(static_cast<size_t>(n));
 	for (const uint64_t v : numbers)
 		out[static_cast<size_t>(owner_of(v, n))].push_back(v);
-	for (int k = 0; k < n; k++) { // every PE begins with another owner
+	for (int k = 0; k < n; k++) { // every PE begins with a different owner
 		const int pe = (me + k) % n;
 		const auto &part = out[static_cast<size_t>(pe)];
 		const auto pos =
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 		shmem_atomic_add(&sum_before, sum, 0);
 
 		send_to_owners(numbers, bucket.data, room);
-		shmem_barrier_all(); // all numbers are where they belong
+		shmem_barrier_all(); // all numbers have reached their owners
 		const auto mine = static_cast<size_t>(filled);
 		std::sort(bucket.data, bucket.data + mine);
 

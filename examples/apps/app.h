@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * app.h: what the mini-apps share: where data is, and when it moves. The same program runs in three variants:
+ * app.h: shared by the mini-apps: where data is, and when it is copied. The same program runs in three variants:
  *
  *	host       data is in the symmetric heap
- *	staged     data is in a partition, which may be device memory, and OpenSHMEM is used as if it knew nothing of
- *	           that: what shall travel is copied by hand into a buffer of the heap, and at the other end back
+ *	staged     data is in a partition, which may be device memory, but OpenSHMEM is used as if it did not know
+ *	           that: data to send is copied by hand into a buffer of the heap, and at the other end copied back
  *	partition  data is in a partition, and OpenSHMEM calls work on it there
  *
- * No variant has device code: there is no language that all kinds of devices understand, emulated ones included. All
- * arithmetic happens in host buffers; in the variants staged and partition, what a kernel would do in place is done by
- * a copy out of the partition, arithmetic and a copy back. That is alike in both and counts as arithmetic: compare
- * "exchange", the seconds that went into communication, the copies of staging included.
+ * No variant has device code: there is no language for all kinds of devices, emulated ones included. All arithmetic
+ * happens in host buffers; in the variants staged and partition, a copy out of the partition, arithmetic and a copy
+ * back replace what a kernel would do in place. That is the same in both and counts as arithmetic: compare "exchange",
+ * the seconds spent in communication, including the copies for staging.
  */
 #ifndef EXAMPLES_APP_H
 #define EXAMPLES_APP_H
@@ -34,8 +34,8 @@ struct app {
 };
 
 /*
- * home: where the data rests. wire: symmetric memory that OpenSHMEM calls may be given. host: where arithmetic happens.
- * Places that a variant does not tell apart are the same memory, and moves between them cost nothing.
+ * home: where the data resides. wire: symmetric memory that may be passed to OpenSHMEM calls. host: where arithmetic
+ * happens. Places that a variant does not distinguish are the same memory, and copies between them cost nothing.
  */
 struct array {
 	size_t bytes;
@@ -49,7 +49,7 @@ static double seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* All PEs find the same mistake: one of them says it. */
+/* All PEs find the same mistake: only PE 0 reports it. */
 static void app_usage(const struct app *app, const char *text)
 {
 	if (app->me == 0)
@@ -58,7 +58,7 @@ static void app_usage(const struct app *app, const char *text)
 	exit(2);
 }
 
-/* Takes the options that all apps know out of argv, and the first partition if there is no number. */
+/* Removes the options that all apps know from argv, and finds the first partition if no ID is given. */
 static void app_start(struct app *app, int *argc, char **argv, const char *usage)
 {
 	static const char *const names[] = {"host", "staged", "partition"};
@@ -94,7 +94,7 @@ static void app_start(struct app *app, int *argc, char **argv, const char *usage
 		app_usage(app, "there is no such partition; example: SHMEM_SYMMETRIC_PARTITION0=256M:KIND=emulated");
 }
 
-/* A size in argv, or its default; 0 is never good. */
+/* A size in argv, or its default; 0 is never valid. */
 static long app_number(const struct app *app, int argc, char **argv, int which, long fallback, const char *usage)
 {
 	char *end = NULL;
@@ -114,13 +114,13 @@ static void *app_memory(void *ptr, size_t bytes)
 	return ptr;
 }
 
-/* Memory that was touched: the first access to a page is not what is measured. */
+/* Memory that was touched, so that first accesses to pages are not measured. */
 static char *app_touched(void *ptr, size_t bytes)
 {
 	return memset(app_memory(ptr, bytes), 0, bytes);
 }
 
-/* All PEs call it with the same size. Its bytes are 0. */
+/* All PEs must call it with the same size. Its bytes are 0. */
 static inline void array_open(const struct app *app, struct array *a, size_t bytes)
 {
 	a->bytes = bytes;
@@ -169,8 +169,8 @@ static inline void array_received(struct array *a, size_t off, size_t bytes)
 }
 
 /*
- * Adds up what PEs found wrong and takes the longest times; PE 0 prints one line for people and scripts. Returns the
- * exit status of the program, the same on all PEs.
+ * Adds up the errors that PEs found and takes the longest times; PE 0 prints one line for people and scripts. Returns
+ * the exit status of the program, the same on all PEs.
  */
 static int app_finish(const struct app *app, const char *name, const char *sizes, double total, const char *unit,
 		      double amount, double wrong)
@@ -193,7 +193,7 @@ static int app_finish(const struct app *app, const char *name, const char *sizes
 	return status;
 }
 
-/* Rows of a matrix that a PE has, when they are dealt as evenly as possible. */
+/* The rows of a matrix that a PE has when they are distributed as evenly as possible. */
 static inline long rows_of(long size, int n, int pe, long *first)
 {
 	const long each = size / n, more = size % n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * cannon: the product of two square matrices by a ring. Every PE has some rows of each matrix. It multiplies with the
- * rows of the second matrix that it has at the moment while those of its neighbour come by a non-blocking get; after as
- * many steps as there are PEs all rows have been everywhere. The numbers are small integers, so sums are exact, and the
+ * rows of the second matrix that it currently has while a nonblocking get fetches those of its neighbour; after as many
+ * steps as there are PEs all rows have been everywhere. The numbers are small integers, so sums are exact, and the
  * product C is right when C x = A (B x) for random x, to the last bit.
  *
  *	oshrun -n 4 ./cannon [--variant host|staged|partition] [--partition ID] [SIZE]
@@ -16,7 +16,7 @@ struct cannon {
 	struct app app;
 	long size, first, rows;
 	struct array a, c;
-	struct array b[2]; /* the rows at the moment, and those that come */
+	struct array b[2]; /* the current rows, and the arriving ones */
 };
 
 static double a_of(long row, long column)
@@ -38,7 +38,7 @@ static void fill(const struct cannon *x, struct array *dst, double (*owner)(long
 	array_write(dst, 0, dst->bytes);
 }
 
-/* my rows of A, the columns that meet the rows of B which belong to PE `owner` */
+/* my rows of A, only the columns that match the rows of B of PE `owner`, times those rows */
 static void multiply(struct cannon *x, const double *b, int owner)
 {
 	const double *a = (const double *)x->a.host;

@@ -2,17 +2,17 @@
 /*
  * gups: random access to a table that is spread over all PEs, in three ways. The arithmetic is an exclusive or.
  *
- *	get     the PE gets a word from its owner, changes it and puts it back; the owner knows nothing of it. Variants
+ *	get     the PE gets a word from its owner, changes it and puts it back; the owner does not take part. Variants
  *	        host and partition.
- *	bulk    the same with many words at once: non-blocking gets, a quiet, non-blocking puts, a quiet. Where words
- *	        are in device memory, waiting for the driver is what a word costs: here many share a wait.
- *	signal  what is left when the owner's memory cannot be reached from outside: the PE asks the owner for the word,
- *	        which copies it out of the table and puts it, with a signal; the changed word goes back in the same way.
- *	        Everybody serves requests while it waits for its own. All variants; the only one for staged.
+ *	bulk    the same with many words at once: nonblocking gets, a quiet, nonblocking puts, a quiet. If words are
+ *	        in device memory, the cost of a word is waiting for the driver: here many words share a wait.
+ *	signal  for an owner whose memory cannot be accessed from outside: the PE sends it a request for the word. The
+ *	        owner copies the word out of the table and puts it, with a signal; the new word returns the same way.
+ *	        Every PE serves requests while it waits for its own. All variants; the only one for staged.
  *
- * Each PE changes words of every table, but only such that no other PE changes: a get and put of two PEs at one word
- * would lose one of the updates. Afterwards every PE makes all changes of its table once more in a copy, those of all
- * PEs, and compares each word.
+ * Each PE changes words of every table, but only words that no other PE changes: gets and puts of two PEs at one word
+ * would lose one of the updates. Afterwards every PE repeats the changes of all PEs to its table in a copy, and
+ * compares each word.
  *
  *	oshrun -n 4 ./gups [--variant host|staged|partition] [--partition ID] [--method get|bulk|signal]
  *	                   [WORDS_PER_PE [UPDATES_PER_PE]]
@@ -35,10 +35,10 @@ struct gups {
 	enum method method;
 };
 
-/* of the method signal; in the symmetric heap, a place for each PE, except answer: a PE asks one owner at a time */
+/* for the method signal; in the symmetric heap, a place for each PE, except answer: a PE asks one owner at a time */
 static uint64_t *asked;       /* 1 + the place in the table that PE i wants */
-static uint64_t *changed;     /* what PE i wants to be there */
-static uint64_t *changed_sig; /* it has come */
+static uint64_t *changed;     /* the new value for PE i's word */
+static uint64_t *changed_sig; /* it has arrived */
 static uint64_t answer, answer_sig, finished;
 
 static uint64_t next(uint64_t *state)
@@ -51,18 +51,18 @@ static uint64_t next(uint64_t *state)
 
 /* --- serving others ----------------------------------------------------------------------------------------------- */
 
-/* pending[i]: the place that PE i asked for last, where its change will go */
+/* pending[i]: the place of PE i's last request, where its change will go */
 static void serve(struct gups *g, size_t *pending)
 {
 	static int idle;
 	uint64_t *table = (uint64_t *)g->table.home;
-	if (++idle > 100) { /* the PE that shall answer may wait for this core */
+	if (++idle > 100) { /* the PE that must reply may wait for this core */
 		idle = 0;
 		sched_yield();
 	}
 	for (int i = 0; i < g->app.n; i++) {
 		/* The request is read first: there is a fence between a change and the next request of the same PE, so
-		 * whoever sees the request sees the change. */
+		 * a PE that sees the request sees the change. */
 		const uint64_t place = shmem_uint64_atomic_fetch(&asked[i], g->app.me);
 		if (shmem_signal_fetch(&changed_sig[i])) {
 			shmem_uint64_atomic_set(&changed_sig[i], 0, g->app.me);
@@ -97,10 +97,10 @@ static void change_by_get(struct gups *g, int pe, size_t place, uint64_t value)
 	uint64_t *addr = (uint64_t *)g->table.wire + place;
 	const uint64_t word = shmem_uint64_g(addr, pe);
 	shmem_uint64_p(addr, word ^ value, pe);
-	shmem_quiet(); /* the next get may be of the same word */
+	shmem_quiet(); /* the next get may read the same word */
 }
 
-/* The sequence of changes of one PE: to which table, at which place, by what. */
+/* The sequence of changes of one PE: in which table, at which place, by what value. */
 struct change {
 	int pe;
 	size_t place;
@@ -114,12 +114,12 @@ static struct change next_change(const struct gups *g, int count, uint64_t *stat
 	return (struct change){(int)(value % n), place, value};
 }
 
-/* Changes that go together. A word that occurs twice is changed once, by both values. */
+/* Changes that are made together. A word that occurs twice is changed once, by both values. */
 enum { MOST = 128, SLOTS = 4 * MOST };
 struct bulk {
 	int count;
 	struct change all[MOST];
-	int numbers[SLOTS]; /* in `all`, and 1 more, found by the word */
+	int numbers[SLOTS]; /* hash table by word: 1 + the index in `all` */
 };
 
 static void add_to_bulk(struct bulk *b, struct change c)
@@ -170,7 +170,7 @@ static void update(struct gups *g)
 		}
 	}
 	change_by_bulk(g, &bulk);
-	if (g->method == SIGNAL) { /* until nobody needs me; the last changes have come before the last "finished" */
+	if (g->method == SIGNAL) { /* until no PE needs me; the last changes arrive before the last "finished" */
 		shmem_quiet();
 		for (int i = 0; i < g->app.n; i++)
 			shmem_uint64_atomic_inc(&finished, i);

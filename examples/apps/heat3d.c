@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heat3d: heat spreads through a block whose opposite faces touch (periodic), by a stencil of seven points. The block
- * is cut in all three directions. In each step a PE puts its six faces into its neighbours' halos, by non-blocking puts
- * with signals, computes the points that need no halo, and then the rest. There are two halos for each face: a
- * neighbour can be one step ahead, no more. Waves that fit into the block die down by a known factor in each step:
- * every point of the result is compared with it.
+ * heat3d: heat spreads through a block whose opposite faces touch (periodic), by a seven-point stencil. The block is
+ * cut in all three directions. In each step a PE puts its six faces into its neighbours' halos, by nonblocking puts
+ * with signals, computes the points that need no halo, and then the rest. There are two halos for each face, because a
+ * neighbour can be one step ahead, but not more. Waves that fit into the block decay by a known factor in each step:
+ * every point of the result is compared with that.
  *
  *	oshrun -n 4 ./heat3d [--variant host|staged|partition] [--partition ID] [SIZE [STEPS]]
  */
@@ -21,17 +21,17 @@ enum { FACES = 6 };
 struct heat {
 	struct app app;
 	long size, steps;
-	int grid[3], coords[3]; /* PEs of each direction; the place of this one */
+	int grid[3], coords[3]; /* PEs in each direction; this PE's place */
 	long points[3];         /* of this PE in each direction */
 	int neighbour[FACES];   /* below and above in each direction */
 	size_t face_bytes[FACES], face_off[FACES], halo_bytes;
 	struct array block[2];         /* now and next, without halo */
-	struct array out, received[2]; /* six faces one behind the other; in: of even and odd steps */
+	struct array out, received[2]; /* six contiguous faces; received: those of even and of odd steps */
 };
 
-static uint64_t came[FACES]; /* steps whose halo is here */
+static uint64_t came[FACES]; /* number of steps whose halo has arrived */
 
-/* As square as possible: the smallest surface of a PE's part; 0: SIZE cannot be divided. */
+/* As cubic as possible: the smallest surface of a PE's part; 0: SIZE cannot be divided. */
 static int choose_grid(struct heat *h)
 {
 	double best = 0;
@@ -107,7 +107,7 @@ static double halo_at(const struct heat *h, const double *halo, int f, long x, l
 	}
 }
 
-static const double kAlpha = 0.1; /* of the heat of a point that goes to each neighbour */
+static const double kAlpha = 0.1; /* share of a point's heat that goes to each neighbour */
 
 static double stencil(const struct heat *h, const double *now, const double *halo, long x, long y, long z)
 {
@@ -123,7 +123,7 @@ static double stencil(const struct heat *h, const double *now, const double *hal
 	return mid + kAlpha * (sum - 6 * mid);
 }
 
-/* points whose neighbours are all here, without a test for each */
+/* points whose neighbours are all local, without a test for each */
 static void inner(const struct heat *h, const double *now, double *next)
 {
 	const long sx = h->points[1] * h->points[2], sy = h->points[2];
@@ -178,7 +178,7 @@ static void one_step(struct heat *h, long step)
 	array_write(next, 0, next->bytes);
 }
 
-/* Two waves: each dies down by a factor of its own in each step. */
+/* Two waves: each decays by a factor of its own in each step. */
 static double expected(const struct heat *h, const long item[3], long steps)
 {
 	static const int waves[2][3] = {{1, 2, 1}, {2, 1, 3}};
@@ -195,7 +195,7 @@ static double expected(const struct heat *h, const long item[3], long steps)
 	return sum;
 }
 
-/* Sets every point, or counts those that are not near what they should be. */
+/* Sets every point, or counts the points that are not close to their expected value. */
 static double visit(struct heat *h, struct array *block, long steps, int set)
 {
 	double wrong = 0, *addr = (double *)block->host;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * driver.h: what every driver shares. A driver performs one operation again
- * and again and does nothing else worth counting; the engine says how often.
+ * driver.h: shared by all drivers. A driver repeats one operation and does nothing else worth counting; the engine sets
+ * the number.
  */
 #ifndef INSTR_COUNT_DRIVER_H
 #define INSTR_COUNT_DRIVER_H
@@ -14,8 +14,8 @@
 
 #include "pgas_mark.h"
 
-/* Keeps operands in argument registers, as a caller would have them: the
- * compiler must not make a copy that knows their values. */
+/* Keeps operands in argument registers, as a caller would have them: the compiler must not make a copy that knows their
+ * values. */
 #ifdef __clang__
 #define DRIVER_NOINLINE __attribute__((noinline))
 #else
@@ -34,14 +34,14 @@ static inline unsigned driver_calls(void)
 }
 
 /*
- * Which hosts the processes play (FI_PGAS_TEST_HOSTS), by the program's last argument. Without one of these words all
- * are where they are.
- *   far     each is a host of its own: the target is reached over the link. Nobody takes in acknowledgements between
- *           the calls, so all of them but the first find a packet that waits.
- *   verbs   likewise, over an RDMA adapter; the driver completes each call before the next, so that each finds the way
+ * The hosts that the processes act as (FI_PGAS_TEST_HOSTS), set by the program's last argument. Without one of these
+ * words all processes are on the real host.
+ *   far     each is a host of its own: the target is reached over the link. Acknowledgements are not processed between
+ *           the calls, so all calls but the first find a packet already waiting.
+ *   verbs   the same over an RDMA adapter; the driver completes each call before the next, so that each finds the way
  *           free.
- *   linked  process 1 is another host than the rest: a link is open while the target's memory is mapped. The caller
- *           polled DRIVER_QUIET_POLLS times before, so that the link is left to its thread.
+ *   linked  process 1 is on another host than the rest: a link is open while the target's memory is mapped. The caller
+ *           has polled DRIVER_QUIET_POLLS times before, so that the link is left to its thread.
  */
 enum driver_place { DRIVER_HERE, DRIVER_FAR, DRIVER_VERBS, DRIVER_LINKED };
 enum { DRIVER_QUIET_POLLS = 5000 };
@@ -55,7 +55,7 @@ static inline enum driver_place driver_place(int argc, char **argv)
 					     : DRIVER_HERE;
 }
 
-/* Before anything asks which host this is. */
+/* Must be called before the host is determined. */
 static inline void driver_take_place(enum driver_place place, int rank)
 {
 	if (place == DRIVER_HERE)
@@ -70,7 +70,7 @@ static inline void driver_take_place(enum driver_place place, int rank)
 	setenv("FI_PGAS_PEER_TIMEOUT", "600", 0); /* engines are slow, and emulated machines even more so */
 }
 
-/* Of this process, as its launcher says. */
+/* The rank of this process, as set by its launcher. */
 static inline int driver_rank(void)
 {
 	static const char *const names[] = {"OSHRUN_RANK", "PMIX_RANK", "PMI_RANK"}; /* oshrun may do without PMIx */
@@ -89,8 +89,8 @@ static inline int driver_has(int argc, char **argv, const char *word)
 	return 0;
 }
 
-/* Tells instr-count something of this run, a line of "WHAT<tab>WORDS": "setting" is the version and the transport of a
- * peer, "ps" the picoseconds of a call. */
+/* Reports a fact of this run to instr-count, as a line of "WHAT<tab>WORDS": "setting" is the version and the transport
+ * of a peer, "ps" the picoseconds of a call. */
 static inline void driver_tell(const char *what, const char *words)
 {
 	const char *file = getenv("INSTR_COUNT_FACTS");
@@ -101,7 +101,7 @@ static inline void driver_tell(const char *what, const char *words)
 	fclose(out);
 }
 
-/* With INSTR_COUNT_TIME=N: so many calls in each of DRIVER_ROUNDS rounds. The best round had the machine to itself. */
+/* With INSTR_COUNT_TIME=N: N calls in each of DRIVER_ROUNDS rounds. The best round is assumed to be undisturbed. */
 enum { DRIVER_ROUNDS = 40 };
 
 static inline unsigned driver_timed_calls(void)
@@ -118,7 +118,7 @@ static inline double driver_ps(void)
 	return 1e12 * (double)now.tv_sec + 1e3 * (double)now.tv_nsec;
 }
 
-/* Runs the statement as said above, and tells the time of one call, the loop around it included. */
+/* Runs the statement that many times, and reports the time of one call, including the loop around it. */
 #define DRIVER_TIME(_tell, ...)                                                                                        \
 	do {                                                                                                           \
 		const unsigned calls_ = driver_timed_calls();                                                          \
@@ -137,7 +137,7 @@ static inline double driver_ps(void)
 			driver_tell("ps", words_);                                                                     \
 	} while (0)
 
-/* A program of one process: main() that runs the statement n times. */
+/* A program of one process: main() runs the statement n times. */
 #define DRIVER_MAIN(...)                                                                                               \
 	int main(void)                                                                                                 \
 	{                                                                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_cq_read.c: one look into an empty queue. */
+/* fi_cq_read.c: one read of an empty completion queue. */
 #include "fi_driver.h"
 
 static DRIVER_NOINLINE ssize_t op(struct fid_cq *cq, void *entry, size_t count)

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the two sides tell each other. */
+/* What the two sides send each other. */
 struct greeting {
 	char name[256];
 	size_t name_bytes;
@@ -95,7 +95,7 @@ static int open_memory(struct fi_side *s)
 {
 	uint64_t remote = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	int prot = PROT_READ | PROT_WRITE;
-	/* a file that stays open: the provider finds it without any capability, so all users count the same */
+	/* a file that stays open: the provider finds it without any capability, so counts are the same for all users */
 	const int fd = memfd_create("driver", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, FI_DRIVER_BYTES))
 		return print_error("memfd_create", -FI_ENOMEM);
@@ -113,7 +113,7 @@ static int open_memory(struct fi_side *s)
 	return 0;
 }
 
-/* Everything is closed before the end of the process, because libfabric's shm keeps a file in /dev/shm until then. */
+/* Everything is closed before the process ends, because until then libfabric's shm keeps a file in /dev/shm. */
 static void close_objects(struct fi_side *s)
 {
 	struct fid *const all[] = {
@@ -135,7 +135,7 @@ static void close_objects(struct fi_side *s)
 		fi_freeinfo(s->info);
 }
 
-/* The beginning of our provider's addresses is the host. */
+/* An address of our provider begins with the host. */
 static int on_other_hosts(const char *a, const char *b)
 {
 	enum { SCHEME = 10, HOST = 10 };
@@ -159,7 +159,7 @@ static int meet_peer(struct fi_side *s, int dest, int source, int far, fi_addr_t
 	return ret == 1 ? 0 : print_error("fi_av_insert", ret < 0 ? ret : -FI_EADDRNOTAVAIL);
 }
 
-/* The target takes what arrives until the origin closes its pipe. */
+/* The target processes incoming operations until the origin closes its pipe. */
 static int serve(struct fi_side *s, int source)
 {
 	struct pollfd quit = {.fd = source, .events = POLLIN};
@@ -182,7 +182,7 @@ static int open_side(struct fi_side *s, const char *provider)
 	return ret == 0 ? open_memory(s) : ret;
 }
 
-/* Only the origin returns, with 0 or an exit status. rank: for the host that the target plays. */
+/* Only the origin returns, with 0 or an exit status. rank: determines the host that the target acts as. */
 static int start_target(struct fi_side *s, const char *provider, enum driver_place place, int rank)
 {
 	struct target *t = &targets[target_count];
@@ -203,7 +203,7 @@ static int start_target(struct fi_side *s, const char *provider, enum driver_pla
 	close(down[1]);
 	close(up[0]);
 	for (int i = 0; i < target_count; i++)
-		close(targets[i].write_end); /* whose end tells that target to stop */
+		close(targets[i].write_end); /* closing it tells that target to stop */
 	driver_take_place(place, rank);
 	int ret = open_side(s, provider);
 	if (ret == 0)
@@ -236,7 +236,7 @@ static uint64_t completed(struct fi_side *s)
 	return fi_cntr_read(s->writes) + fi_cntr_read(s->reads) + fi_cntr_read(s->sends);
 }
 
-/* Waits until so many operations are complete; the target shares our cores. */
+/* Waits until that many operations are complete; the target shares our cores. */
 static int settle(struct fi_side *s, uint64_t started)
 {
 	for (unsigned tries = 0; completed(s) < started; tries++) {
@@ -250,7 +250,7 @@ static int settle(struct fi_side *s, uint64_t started)
 	return 0;
 }
 
-/* The first words between two endpoints connect them: that is not counted. */
+/* The first message between two endpoints connects them: it is not counted. */
 static int connect_to(struct fi_side *s, fi_addr_t peer, uint64_t started)
 {
 	ssize_t ret = -FI_EAGAIN;
@@ -276,7 +276,7 @@ static int close_all(struct fi_side *s)
 	return worst;
 }
 
-/* The report names a peer by libfabric's version and its own name. */
+/* The report labels a peer with libfabric's version and the provider's name. */
 static void tell(const struct fi_side *s)
 {
 	char words[128];
@@ -303,7 +303,7 @@ int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssiz
 	for (unsigned n = driver_calls(); status == 0 && n > 0; n--) {
 		got = call(&side);
 		started += starts && got == expected;
-		if (place != DRIVER_FAR || n == 1) /* or it would not find a packet that waits */
+		if (place != DRIVER_FAR || n == 1) /* otherwise it would not find a waiting packet */
 			status = settle(&side, started);
 	}
 	if (status == 0 && got != expected)

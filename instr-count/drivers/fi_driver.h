@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_driver.h: for drivers of one libfabric call. fi_driver.c starts a second
- * process as the target, opens an endpoint on both sides and exchanges
- * addresses; a driver adds a function op with the arguments of the call, in
- * their order, and the call itself:
+ * fi_driver.h: for drivers of one libfabric call. fi_driver.c starts a second process as the target, opens an endpoint
+ * on both sides and exchanges addresses; a driver adds a function op with the arguments of the call, in their order,
+ * and the call itself:
  *
  *	static DRIVER_NOINLINE ssize_t op(arguments of the call)
  *	{
@@ -12,17 +11,16 @@
  *	static ssize_t call(struct fi_side *s) { return op(operands of s); }
  *	FI_DRIVER_MAIN(call, 0, 1)
  *
- * Through the table op is nothing but the call: its arguments lie already
- * where the ABI wants them, so the compiler jumps into the provider, and
- * counting op from its first instruction to its return (entry op) counts the
- * call and no work of its caller.
+ * Through the table op is only the call: its arguments are already where the ABI wants them, so the compiler jumps into
+ * the provider, and counting op from its first instruction to its return (entry op) counts the call without any work of
+ * its caller.
  *
  * Compiled with -DFABRIC_DIRECT and the provider's headers, the same source is
  * the direct form: the call is inlined between two marks (entry mark:op), its
  * constants are known to the compiler, and the result is tested, as programs
  * do, and so costs nothing where it is known.
  *
- * The provider's name is the program's first argument; "far" or "linked" behind it as in driver.h.
+ * The provider's name is the program's first argument; "far" or "linked" may follow it, as in driver.h.
  */
 #ifndef INSTR_COUNT_FI_DRIVER_H
 #define INSTR_COUNT_FI_DRIVER_H
@@ -40,7 +38,7 @@
 
 enum { FI_DRIVER_BYTES = 4096 };
 
-/* One end of the pair, and what it knows of the other. */
+/* One end of the pair, and what it knows about the other end. */
 struct fi_side {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
@@ -52,7 +50,7 @@ struct fi_side {
 	struct fid_mr *mr, *local_mr;
 	void *desc;   /* of local */
 	long *local;  /* operands and results */
-	char *region; /* what the peer may touch: key 0, addressed by offset */
+	char *region; /* memory that the peer may access: key 0, addressed by offset */
 	fi_addr_t peer;
 };
 
@@ -74,13 +72,13 @@ struct fi_side {
 #define FI_DRIVER_RETURN(_call, _expected) return (ssize_t)(_call)
 #endif
 
-/* For another result than expected: -FI_EAGAIN is no error, every other one ends the program. */
+/* For any result other than the expected one: -FI_EAGAIN is not an error, every other one ends the program. */
 ssize_t fi_driver_other(ssize_t ret) __attribute__((cold));
 
 /*
- * Runs call(side) as often as the engine wants. The last call must have
- * returned what is expected, or we counted something else. A call that starts
- * an operation is waited for, outside the marks; far ones together at the end.
+ * Runs call(side) as often as the engine requires. The last call must have returned the expected result, or something
+ * else was counted. If a call starts an operation, its completion is awaited outside the marks; in far runs that of all
+ * together, at the end.
  */
 int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssize_t expected, int starts);
 

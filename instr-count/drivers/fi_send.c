@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_send.c: one 8-byte message that wants an entry in the queue. */
+/* fi_send.c: one 8-byte message that requests a completion entry. */
 #include "fi_driver.h"
 
 static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest,
@@ -8,7 +8,7 @@ static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len
 	FI_DRIVER_RETURN(fi_send(ep, buf, FI_DRIVER_CONSTANT(len, 8), desc, dest, context), 0);
 }
 
-/* The endpoint has entries only where they are asked for. */
+/* The endpoint writes entries only on request. */
 static void want_entries(struct fid_ep *ep)
 {
 	static int done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_am_medium0.c: active message request with so many bytes as the argument says, 8 without one. */
+/* gasnet_am_medium0.c: active message request with as many bytes as the argument says; the default is 8. */
 #include "gasnet_driver.h"
 
 static size_t bytes = 8;

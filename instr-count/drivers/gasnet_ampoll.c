@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_ampoll.c: poll with nothing there. */
+/* gasnet_ampoll.c: poll when nothing has arrived. */
 #include "gasnet_driver.h"
 
 static DRIVER_NOINLINE void op(gasnet_node_t peer, void *remote)

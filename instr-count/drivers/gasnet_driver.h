@@ -14,7 +14,7 @@
 
 enum { GASNET_DRIVER_HANDLER = 201, GASNET_DRIVER_SEGMENT = 1 << 16 };
 
-/* Swallows what the AM drivers send; one of each shape. */
+/* Handlers that discard what the AM drivers send; one of each shape. */
 static void take_short0(gasnet_token_t token)
 {
 	(void)token;
@@ -41,7 +41,7 @@ static void gasnet_driver_barrier(void)
 	gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-/* The hosts are as the argument says, and the link is open. */
+/* Checks that the hosts are as the argument says, and opens the link. */
 static inline void gasnet_driver_open_link(enum driver_place place, gasnet_node_t peer, gasnet_seginfo_t *segments)
 {
 	static gasnet_nodeinfo_t nodes[1024];
@@ -60,7 +60,7 @@ static inline void gasnet_driver_open_link(enum driver_place place, gasnet_node_
 		gasnet_AMPoll();
 }
 
-/* call(peer, remote): remote is the start of the peer's segment. Every node runs `prepare` before, if there is one. */
+/* call(peer, remote): remote is the start of the peer's segment. Every node runs `prepare` first, if it is not null. */
 static inline int gasnet_driver_run(int *argc, char ***argv, void (*prepare)(void),
 				    void (*call)(gasnet_node_t peer, void *remote))
 {
@@ -85,7 +85,7 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*prepare)(voi
 		DRIVER_TIME(1, call(peer, segments[peer].addr));
 		gasnet_put(peer, (char *)segments[peer].addr + 128, &over, sizeof over);
 	}
-	/* who slept in a barrier would have to be woken */
+	/* a peer asleep in a barrier would have to be woken */
 	while (gasnet_mynode() == peer && !*told)
 		gasnet_AMPoll();
 	gasnet_driver_barrier();

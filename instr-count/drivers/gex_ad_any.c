@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_ad_any.c: fetching add of a 64-bit integer by GASNet-EX, when the compiler does not see which operation it is: in
- * a function that passes on what it got, as a library between a program and GASNet-EX has it.
+ * gex_ad_any.c: fetching add of a 64-bit integer by GASNet-EX, when the compiler does not know which operation it is:
+ * in a function that passes on its arguments, as in a library between a program and GASNet-EX.
  */
 #include "gasnet_driver.h"
 

@@ -2,7 +2,7 @@
 /* gex_am_medium0.c: active message request with 64 gex_am_bytes, by GASNet-EX. */
 #include "gasnet_driver.h"
 
-size_t gex_am_bytes = 64; /* known at run time only, as in most calls */
+size_t gex_am_bytes = 64; /* known only at run time, as in most calls */
 
 static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer, void *remote)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_am_prepare.c: active message request with so many bytes as the argument says, 64 without one, by GASNet-EX:
+ * gex_am_prepare.c: active message request with as many bytes as the argument says (the default is 64), by GASNet-EX:
  * prepared and committed; the client writes one word of it.
  */
 #include "gasnet_driver.h"
 
-size_t gex_am_bytes = 64; /* known at run time only, as in most calls */
+size_t gex_am_bytes = 64; /* known only at run time, as in most calls */
 
 static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer, void *remote)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gex_event_test.c: test of an event that is over, by GASNet-EX. */
+/* gex_event_test.c: test of a completed event, by GASNet-EX. */
 #include "gasnet_driver.h"
 
 static DRIVER_NOINLINE void op(gex_Event_t event)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gex_nbi_wait.c: wait for everything without an event when nothing is open, by GASNet-EX. */
+/* gex_nbi_wait.c: wait for all operations without an event when none is pending, by GASNet-EX. */
 #include "gasnet_driver.h"
 
 static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer, void *remote)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_poll_open.c: poll with nothing there while a barrier of GASNet-EX is open, as whoever waits for one does all the
- * time. The other node does not come to it before the end of the job.
+ * gex_poll_open.c: poll when nothing has arrived, while a barrier of GASNet-EX is pending, as a thread that waits for
+ * one does repeatedly. The other node does not enter it before the end of the job.
  */
 #include "gasnet_driver.h"
 

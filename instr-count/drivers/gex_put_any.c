@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_put_any.c: put of 8 bytes by GASNet-EX, when the compiler does not see how many they are: in a function that
- * passes on what it got, as a library between a program and GASNet-EX has it.
+ * gex_put_any.c: put of 8 bytes by GASNet-EX, when the compiler does not know the size: in a function that passes on
+ * its arguments, as in a library between a program and GASNet-EX.
  */
 #include "gasnet_driver.h"
 

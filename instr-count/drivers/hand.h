@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hand.h: the functions of hand_asm.S. The counts stand beside each of them there. */
+/* hand.h: the functions of hand_asm.S, which states the count of each. */
 #ifndef INSTR_COUNT_HAND_H
 #define INSTR_COUNT_HAND_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hand_thread.c: two threads in the same function on the same cell. Stepping
- * one must neither stop nor kill the other, nor wait for it for ever.
+ * hand_thread.c: two threads in the same function on the same cell. Stepping one must neither stop nor kill the other,
+ * nor wait for it forever.
  */
 #include <pthread.h>
 #include <time.h>
@@ -11,8 +11,8 @@
 
 static long cell;
 
-/* The end is by the clock, not by number: while one thread is stepped the other
- * makes thousands of calls that nobody counts. */
+/* The loop ends by the clock, not by number: while one thread is stepped the other makes thousands of calls that are
+ * not counted. */
 static void *loop(void *unused)
 {
 	struct timespec start, now;

@@ -17,11 +17,13 @@
 
 /* Symmetric because static; a page of it for the larger puts. */
 static long cell[512];
-/* What some drivers use: the same, or memory of the symmetric heap with the argument "heap". Peers may differ there. */
+/*
+ * The target of some drivers: cell, or memory of the symmetric heap with the argument "heap". Peers may differ there.
+ */
 static long *target = cell;
 
-/* The report names a peer by what it says itself: its version and that of what it stands on, and where the target is.
- * These names are looked up because only that peer has them. */
+/* The report labels a peer with its own description: its version, that of its underlying library, and where the target
+ * is. These names are looked up at run time because only that peer has them. */
 static inline void shmem_driver_tell(int heap)
 {
 #ifdef INSTR_COUNT_PEER
@@ -46,7 +48,7 @@ static inline void shmem_driver_tell(int heap)
 #endif
 }
 
-/* The hosts are as the argument says, and the link is open. */
+/* Checks that the hosts are as the argument says, and opens the link. */
 static inline void shmem_driver_open_link(enum driver_place place, int peer)
 {
 	int far = place == DRIVER_LINKED ? 1 : peer;
@@ -56,14 +58,17 @@ static inline void shmem_driver_open_link(enum driver_place place, int peer)
 		fprintf(stderr, "shmem_driver: the PEs are not on the hosts that they play\n");
 		shmem_global_exit(1);
 	}
-	/* over an adapter the first words go in packets, until it is known where they lie; nobody counts this call */
+	/*
+	 * over an adapter the first puts go in packets, until the place of their target is known; this call is not
+	 * counted
+	 */
 	for (int n = place == DRIVER_VERBS ? 100 : 1; n > 0; n--) {
 		shmem_double_p((double *)&cell[8], 1, far);
 		shmem_quiet();
 	}
 }
 
-/* call(peer) runs as often as the engine wants. everyone: all PEs call. */
+/* Runs call(peer) as often as the engine requires. everyone: all PEs call. */
 static inline int shmem_driver_run(int argc, char **argv, void (*call)(int peer), int everyone)
 {
 	enum driver_place place = driver_place(argc, argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_int_p_inline.c: put of one int through the inlined face of shmem.h. */
+/* shmem_int_p_inline.c: put of one int through the inline functions of shmem.h. */
 #define SHMEM_INLINE 1
 #include "shmem_driver.h"
 

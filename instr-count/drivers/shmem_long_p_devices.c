@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_long_p_devices.c: put of one long into host memory, in a job that has device memory, too. */
+/* shmem_long_p_devices.c: put of one long into host memory, in a job that also has device memory. */
 #include "shmem_driver.h"
 
 #include <stdlib.h>

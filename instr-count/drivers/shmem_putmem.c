@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_putmem.c: put of as many bytes as the argument says; the compiler does not know. */
+/* shmem_putmem.c: put of as many bytes as the argument says, which the compiler does not know. */
 #include "shmem_driver.h"
 
 static char src[sizeof(cell)];

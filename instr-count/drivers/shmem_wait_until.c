@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_wait_until.c: wait for what is already there. */
+/* shmem_wait_until.c: wait for a condition that already holds. */
 #include "shmem_driver.h"
 
 static void call(int peer)

@@ -2,7 +2,7 @@
 /*
  * ucx_put.c: UCX as a peer: ucp_put_nbx of 8 bytes into memory of another process on this host, which UCX has mapped
  * (posix, unless UCX_TLS says otherwise). The target is a process that this one forks before it uses UCX. With the
- * argument "short" what counts is inside the call, and there is no time of it to tell.
+ * argument "short" the counted part is inside the call, so no time is reported.
  */
 #include <poll.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 enum { REGION_BYTES = 4096 };
 
-/* What the target tells the origin; the bytes are its address, then the packed key. */
+/* What the target sends the origin; the bytes are its address, then the packed key. */
 struct greeting {
 	uint64_t remote;
 	size_t address_bytes, key_bytes;
@@ -44,7 +44,7 @@ static void open_side(struct side *s)
 	require(ucp_worker_create(s->context, &worker, &s->worker), "ucp_worker_create");
 }
 
-/* The target: allocates memory that others can map, tells where, and serves until the pipe closes. */
+/* The target: allocates memory that others can map, publishes its address, and serves until the pipe closes. */
 static void serve(int write_end, int quit)
 {
 	struct side s;
@@ -122,7 +122,7 @@ static void make_calls(int read_end, int tell_time)
 				  .address = (const ucp_address_t *)hello.bytes};
 	require(ucp_ep_create(s.worker, &params, &ep), "ucp_ep_create");
 	require(ucp_ep_rkey_unpack(ep, hello.bytes + hello.address_bytes, &key), "ucp_ep_rkey_unpack");
-	put(s.worker, ep, hello.remote, key); /* the first one connects, and is the warm-up's */
+	put(s.worker, ep, hello.remote, key); /* the first put connects; it belongs to the warm-up */
 	finish(s.worker, ucp_worker_flush_nbx(s.worker, &plain));
 	for (unsigned n = driver_calls(); n > 0; n--)
 		put(s.worker, ep, hello.remote, key);

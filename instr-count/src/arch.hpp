@@ -16,9 +16,9 @@
 namespace ic::arch {
 
 extern const char *const kName;
-extern const char *const kGlibcTunables; // makes libc choose alike under all engines
+extern const char *const kGlibcTunables; // makes libc choose the same variants under all engines
 
-// The bytes that overwrite an instruction, and how far behind them pc stands after the trap.
+// The bytes that overwrite an instruction, and how far past them pc is after the trap.
 extern const std::span<const uint8_t> kBreakpoint;
 extern const uint64_t kBreakpointAdvance;
 
@@ -42,7 +42,7 @@ uint64_t sp_after_return(const registers &at_entry);
 // landing_pad: marks where an indirect branch may arrive (endbr64, bti), and does nothing.
 enum class insn_kind : uint8_t { plain, syscall, rep_string, exclusive_load, landing_pad };
 insn_kind classify(std::span<const uint8_t> bytes);
-// Length of a fixed-width instruction, 0 where lengths vary.
+// Length of a fixed-width instruction; 0 where lengths vary.
 extern const unsigned kInsnBytes;
 
 // A load-exclusive/store-exclusive sequence cannot be single-stepped: each
@@ -52,9 +52,9 @@ extern const unsigned kInsnBytes;
 struct exclusive_block {
 	std::vector<uint64_t> exits;
 	std::vector<std::vector<uint64_t>> executed;
-	unsigned status_register = 0; // of the store, whose exit is the last
+	unsigned status_register = 0; // written by the store, whose exit is the last
 };
-// Whether the store at the end of the block found its reservation gone.
+// Whether the store at the end of the block failed because its reservation was lost.
 bool store_failed(const registers &regs, const exclusive_block &block);
 bool find_exclusive_block(uint64_t pc, const reader &read, exclusive_block &block);
 

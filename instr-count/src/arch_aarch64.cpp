@@ -17,7 +17,7 @@ const std::span<const uint8_t> kBreakpoint(kBrk);
 const uint64_t kBreakpointAdvance = 0;
 const unsigned kInsnBytes = 4;
 
-// Longest exclusive sequence looked at; real ones have three to eight.
+// Longest exclusive sequence considered; real ones have three to eight instructions.
 static constexpr unsigned kMaxBlock = 24;
 
 uint64_t registers::pc() const
@@ -86,7 +86,7 @@ static bool conditional_target(uint32_t insn, uint64_t pc, uint64_t &target)
 	return true;
 }
 
-// Branches, exceptions and system instructions, but for the conditional ones above.
+// Branches, exceptions and system instructions, except the conditional branches above.
 static bool leaves_straight_line(uint32_t insn)
 {
 	return (insn & 0x7c000000) == 0x14000000 || (insn & 0xfe000000) == 0xd6000000 ||
@@ -113,12 +113,12 @@ bool find_exclusive_block(uint64_t pc, const reader &read, exclusive_block &bloc
 			block.exits.push_back(target);
 			block.executed.push_back(line);
 		} else if (is_exclusive(insn, false)) {
-			// Stop right behind the store: its status is settled, and
-			// a retry is stepped and counted like any other code.
+			// Stop right after the store: its status is known, and a retry is stepped and counted like any
+			// other code.
 			block.status_register = (insn >> 16) & 31;
 			block.exits.push_back(insn_addr + 4);
 			block.executed.push_back(line);
-			// An exit inside the sequence would not tell what ran.
+			// An exit inside the sequence would not tell which instructions ran.
 			return std::none_of(block.exits.begin(), block.exits.end(),
 					    [&](uint64_t e) { return e >= pc && e <= insn_addr; });
 		}

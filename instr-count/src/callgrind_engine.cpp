@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// callgrind_engine.cpp: callgrind collects only inside the entry function and
-// writes one dump each time it is left, so there is one total per call, as
-// from the other engines. Dumps carry addresses as in the files, which we name
-// with our own symbol reader: both engines then split alike.
+// callgrind_engine.cpp: callgrind collects only inside the entry function and writes one dump each time it returns, so
+// there is one total per call, as from the other engines. Dumps carry addresses as in the files, which we name with our
+// own symbol reader: both engines then attribute costs alike.
 #include "callgrind_engine.hpp"
 
 #include <algorithm>
@@ -52,9 +51,8 @@ arch::insn_kind kind_in_file(const std::string &path, uint64_t addr)
 // File and address of an instruction, and how often it ran.
 using address_counts = std::map<std::pair<std::string, uint64_t>, uint64_t>;
 
-// Valgrind runs a repeated string instruction once more to see that it is
-// over; the processor does not. How often it was begun is how often the
-// instruction before it ran, or once when nothing falls into it.
+// Valgrind runs a repeated string instruction once more to detect its end; the processor does not. It was started as
+// often as the instruction before it ran, or once if nothing falls through to it.
 void drop_last_looks(address_counts &self)
 {
 	for (auto it = self.begin(); it != self.end(); ++it) {
@@ -81,7 +79,7 @@ bool in_ranges(const entry_facts &facts, uint64_t addr)
 	return false;
 }
 
-// cost lines are "0xADDR LINE COUNT"
+// cost lines have the form "0xADDR LINE COUNT"
 bool parse_cost(const std::string &line, uint64_t &addr, uint64_t &count)
 {
 	if (!line.starts_with("0x"))
@@ -97,9 +95,8 @@ call_record callgrind_parse(const std::string &text, const entry_facts &facts)
 	bool marked = !facts.mark_ranges.empty();
 	address_counts self;
 	std::string object;
-	// callgrind follows calls by the stack pointer. Where functions leave it
-	// alone, as on aarch64, it can miss a return; the signs are code that is
-	// not in the object it names, and cost in the entry's own caller.
+	// callgrind follows calls by the stack pointer. Where functions do not change it, as on aarch64, it can miss a
+	// return. It then shows code that is not in the object it names, and cost in the entry's own caller.
 	bool lost = false;
 	uint64_t outside_calls = 0; // inclusive cost of calls made outside the marks
 	bool after_calls = false;
@@ -148,7 +145,7 @@ call_record callgrind_parse(const std::string &text, const entry_facts &facts)
 	call_record record;
 	for (const auto &[key, count] : self) {
 		object = key.first;
-		// Of the function around the marks, only what lies between them.
+		// In the function around the marks, count only the code between them.
 		if (marked && in_holder(key.second) && !in_ranges(facts, key.second))
 			continue;
 		record.total += count;
@@ -204,7 +201,7 @@ std::vector<std::string> command(const count_request &request, const entry_facts
 					 "--compress-strings=no",
 					 "--compress-pos=no",
 					 "--callgrind-out-file=" + dir + "/cg.%p"};
-	// Names must match callgrind's own choice among aliases, so all of them are given.
+	// Names must match callgrind's own choice among aliases, so all of them are passed.
 	for (const std::string &name : facts.names) {
 		argv.push_back("--toggle-collect=" + demangle(name));
 		argv.push_back("--dump-after=" + demangle(name));
@@ -216,8 +213,8 @@ std::vector<std::string> command(const count_request &request, const entry_facts
 	return argv;
 }
 
-// cg.PID.N of one process in the order of N; the plain cg.PID is the rest at exit. A child that the program forked
-// writes its own, which must not be taken for calls of the program.
+// cg.PID.N of one process in the order of N; the plain cg.PID is the rest, written at exit. A child that the program
+// forked writes its own dumps, which must not be taken for calls of the program.
 std::vector<std::string> dumps_in_order(const scratch_dir &dir, pid_t pid, bool *others = nullptr)
 {
 	std::vector<std::pair<unsigned long, std::string>> found;
@@ -237,7 +234,7 @@ std::vector<std::string> dumps_in_order(const scratch_dir &dir, pid_t pid, bool 
 	return out;
 }
 
-// The program may have ended by now, or end meanwhile: nobody answers vgdb then, and it would wait for ever.
+// The program may have ended, or may end meanwhile: then nothing replies to vgdb, which would wait forever.
 void stop_observing(pid_t pid)
 {
 	run_options quiet;
@@ -268,8 +265,8 @@ measurement callgrind_count(const count_request &request)
 	options.env = request.environment();
 	options.aside = request.output_aside;
 	options.timeout_s = request.timeout_s;
-	// One dump per call, and nobody knows how many calls will come: when
-	// there are enough, have the rest of the program run unobserved.
+	// There is one dump per call, and the number of calls is not known: after enough dumps, run the rest of the
+	// program unobserved.
 	bool enough = false;
 	options.tick = [&](pid_t pid) {
 		if (!enough && dumps_in_order(dir, pid).size() > size_t(request.calls) + request.warmup) {

@@ -12,7 +12,7 @@ measurement callgrind_count(const count_request &request);
 // One dump of callgrind (uncompressed, with instruction addresses).
 call_record callgrind_parse(const std::string &text, const entry_facts &facts);
 
-// The same call with names put to its addresses, and without the looks that Valgrind alone takes.
+// The same call with names for its addresses, and without the extra checks that only Valgrind executes.
 call_record valgrind_record(const call_record &raw);
 
 } // namespace ic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_count.cpp: count: any function of any program, also on one PE of a job.
+// cmd_count.cpp: the count command: any function of any program, also on one PE of a job.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +47,7 @@ void become_program_unless_chosen(const options &opts, const count_request &requ
 				       "OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
 	if (static_cast<unsigned>(rank) == opts.number("--pe", 0))
 		return;
-	// Drivers loop as often on every PE.
+	// Drivers run the same number of calls on every PE.
 	setenv("INSTR_COUNT_CALLS", format("%u", request.calls + request.warmup).c_str(), 1);
 	if (request.output_aside)
 		dup2(STDERR_FILENO, STDOUT_FILENO);

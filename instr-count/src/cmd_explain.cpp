@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_explain.cpp: explain: the instructions one call ran, in order, with names and lines.
+// cmd_explain.cpp: the explain command: the instructions that one call ran, in order, with names and lines.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -20,7 +20,7 @@ namespace {
 
 using code_map = std::map<std::pair<std::string, uint64_t>, std::string>;
 
-// Executed addresses closer than this are disassembled in one go.
+// Executed addresses closer than this are disassembled together.
 constexpr uint64_t kGap = 256;
 
 void disassemble_range(const std::string &path, uint64_t begin, uint64_t end, code_map &out)
@@ -83,7 +83,7 @@ std::string source_text(const place &where, const source_map &sources)
 		return "";
 	const source_line &line = found->second;
 	std::string out = format("%s:%u", base_name(line.file).c_str(), line.line);
-	// Another alias of the same function is no inlining.
+	// Another alias of the same function does not count as inlined.
 	auto elf = elf_file::open(where.path);
 	std::vector<std::string> own;
 	if (elf != nullptr)
@@ -123,7 +123,7 @@ std::string listing(const measurement &m, unsigned limit)
 	return out;
 }
 
-// A path with a launcher: one PE explains itself into a file.
+// For a path with a launcher: one PE runs explain and writes the result to a file.
 std::string explain_launched(const path_table &table, const path_entry &path, const run_settings &settings,
 			     const std::string &limit)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_paths.cpp: list, run, check: the commands over paths.def.
+// cmd_paths.cpp: list, run and check: the commands that work on paths.def.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -65,7 +65,7 @@ exit_code cmd_run(const words &args)
 	for (const path_result &result : set.results)
 		if (result.status == path_status::failed)
 			return exit_code::program_failed;
-	// A path that was asked for by name and gave no number is an error, too.
+	// It is also an error if a path requested by name gave no number.
 	for (const path_result &result : set.results)
 		if (!opts.words().empty() && set.results.size() == 1 && result.status != path_status::ok) {
 			fprintf(stderr, "instr-count: %s: %s\n", result.path.c_str(), result.message.c_str());
@@ -105,7 +105,7 @@ verdict judge(const path_result &r, std::string &why)
 	return r.over_budget() ? verdict::fail : verdict::pass;
 }
 
-// A routine that only one of the two runs went through; empty when they went the same way.
+// A routine that only one of the two runs executed; empty if both executed the same ones.
 std::string other_way(const path_result &a, const path_result &b)
 {
 	std::set<std::string> in_a, in_b, differ;
@@ -118,8 +118,9 @@ std::string other_way(const path_result &a, const path_result &b)
 	return differ.empty() ? "" : *differ.begin();
 }
 
-// Both engines saw the same calls, so the medians must be the same number. A program that takes another way under the
-// other engine (that one leaves it less address space, say) did not make the same call: it is named, and not judged.
+// Both engines count the same calls, so the medians must be equal. If a program takes a different way under the other
+// engine (which leaves it less address space, say), it did not make the same call: the routine is named, and the path
+// is not judged.
 void demand_agreement(const path_table &table, const path_entry &path, const path_result &r, run_settings settings,
 		      verdict &v, std::string &why)
 {

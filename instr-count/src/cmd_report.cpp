@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_report.cpp: report and diff: the commands over results.
+// cmd_report.cpp: report and diff: the commands that work on results.
 #include <cstdio>
 #include <tuple>
 
@@ -12,7 +12,7 @@
 
 namespace ic {
 
-// A program whose cycles stand for the paths': ours before a hand-made one.
+// A program whose CPI stands for all paths: one of ours if possible, else a hand-made one.
 static std::vector<std::string> cpi_probe(const path_table &table, const result_set &set)
 {
 	for (const char *who : {"ours", "hand"})
@@ -76,7 +76,7 @@ exit_code cmd_report(const words &args)
 		write_file(opts.value("-o", "-"), short_report(table, set));
 		return exit_code::ok;
 	}
-	// Kept results belong to the machine that counted, not to this one.
+	// Stored results belong to the machine that counted, not to this one.
 	bool kept = opts.has("--from");
 	latency_model model =
 		make_latency_model(cpi, ghz, cpi > 0 || kept ? std::vector<std::string>{} : cpi_probe(table, set));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// count_options.hpp: what count and explain read from their command lines alike.
+// count_options.hpp: the command-line options that count and explain share.
 #pragma once
 
 #include "measurement.hpp"
@@ -9,8 +9,7 @@ namespace ic {
 
 count_request request_from(const options &opts, const char *command);
 
-// With --pe: on any other rank this process turns into the program and does
-// not come back.
+// With --pe: on any other rank this process becomes the program and does not return.
 void become_program_unless_chosen(const options &opts, const count_request &request);
 
 } // namespace ic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// deadline.cpp: one interval timer per process, which runs while a deadline lives.
+// deadline.cpp: one interval timer per process, which runs while any deadline exists.
 #include "deadline.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace ic {
 namespace {
 
 constexpr long kWakeUs = 200000;
-constexpr int kAskedTicks = 100; // of 50 ms: how long a child may take after it was asked to end
+constexpr int kAskedTicks = 100; // of 50 ms: how long a child may take to end after it was asked to
 
 unsigned timers_wanted;
 
@@ -32,7 +32,7 @@ void set_timer(long interval_us)
 	setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-// Parent of a process, 0 when it is gone. The name in parentheses may hold anything.
+// Parent of a process; 0 if the process is gone. The name in parentheses may contain any character.
 pid_t parent_of(const char *pid)
 {
 	std::string stat;
@@ -73,7 +73,7 @@ deadline::deadline(unsigned seconds)
 {
 	if (seconds_ == 0 || timers_wanted++ != 0)
 		return;
-	// No SA_RESTART: that waiting calls return is all that the signal is for.
+	// No SA_RESTART: the signal exists only to make waiting calls return.
 	struct sigaction action = {};
 	action.sa_handler = [](int) {};
 	sigaction(SIGALRM, &action, nullptr);
@@ -126,7 +126,7 @@ void orphanage::end_them()
 int end_child(pid_t pid)
 {
 	orphanage late;
-	// Before anything ends: then they are still below it.
+	// Before anything is ended, while all of them are still below it.
 	std::vector<pid_t> below = descendants(pid);
 	int status = 0;
 	pid_t gone = 0;

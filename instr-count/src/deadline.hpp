@@ -8,11 +8,11 @@
 
 namespace ic {
 
-// While one lives, calls that wait (waitpid, read) return with EINTR a few times a second, so that whoever waits can
-// ask whether it is over.
+// While one exists, blocking calls (waitpid, read) return with EINTR a few times a second, so that the caller can check
+// whether the time is over.
 class deadline {
 public:
-	explicit deadline(unsigned seconds); // 0: never over
+	explicit deadline(unsigned seconds); // 0: no limit
 	~deadline();
 	deadline(const deadline &) = delete;
 	deadline &operator=(const deadline &) = delete;
@@ -25,22 +25,22 @@ private:
 	std::chrono::steady_clock::time_point end_;
 };
 
-// The processes below pid, the nearest first. Those whose parent has ended are not found.
+// The processes below pid, the nearest first. Processes whose parent has ended are not found.
 std::vector<pid_t> descendants(pid_t pid);
 
-// What loses its parent while one lives comes to us: processes that a program began just when it was ended, behind a
-// look at its descendants. Made before the first of them is ended.
+// While one exists, orphaned processes become our children: those that a program started just when it was ended, after
+// its descendants were listed. Must be made before the first of them is ended.
 class orphanage {
 public:
 	orphanage();
 	void end_them();
 
 private:
-	std::vector<pid_t> ours_; // children that were not left to us
+	std::vector<pid_t> ours_; // children that we had before
 };
 
-// Ends a child of ours and everything below it: asks the child first, because a launcher cleans up, and does not wait
-// long. Returns the child's wait status.
+// Ends a child of ours and everything below it: first asks the child to end, because a launcher cleans up, but does not
+// wait long. Returns the child's wait status.
 int end_child(pid_t pid);
 
 } // namespace ic

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// elf_file.cpp: a bounds-checked reader for 64-bit little-endian ELF. Of a
-// damaged file symbols are lost; the reader survives.
+// elf_file.cpp: a bounds-checked reader for 64-bit little-endian ELF. It survives a damaged file, but loses symbols.
 #include "elf_file.hpp"
 
 #include <algorithm>
@@ -63,7 +62,7 @@ std::string demangle(std::string_view name)
 
 std::shared_ptr<const elf_file> elf_file::open(const std::string &path)
 {
-	// Paths run many programs over the same libraries: read each once.
+	// Paths run many programs with the same libraries: read each library once.
 	static std::map<std::string, std::shared_ptr<const elf_file>> cache;
 	auto found = cache.find(path);
 	if (found != cache.end())
@@ -143,7 +142,7 @@ void elf_file::load_symbols(size_t table, size_t strings, bool dynamic)
 			continue;
 		std::string_view name = string_at(bytes_, str, sym.st_name);
 		name = name.substr(0, name.find('@'));
-		// $x and $d are the assembler's notes on arm, not functions.
+		// $x and $d are mapping symbols of the Arm assembler, not functions.
 		if (name.empty() || name[0] == '$' || section_at(sym.st_value).empty())
 			continue;
 		symbols_.push_back({sym.st_value, sym.st_size, name, type == STT_GNU_IFUNC,
@@ -183,8 +182,8 @@ const elf_symbol *elf_file::at(uint64_t addr) const
 {
 	auto after = std::upper_bound(symbols_.begin(), symbols_.end(), addr,
 				      [](uint64_t a, const elf_symbol &s) { return a < s.addr; });
-	// Labels without a size may sit inside a sized function, so look a
-	// little further back for one that truly holds the address.
+	// Labels without a size may be inside a sized function, so search a little further back for one that really
+	// contains the address.
 	const elf_symbol *nearest = nullptr, *holder = nullptr;
 	unsigned looked = 0;
 	for (auto it = after; it != symbols_.begin() && looked < 32; looked++) {
@@ -198,7 +197,7 @@ const elf_symbol *elf_file::at(uint64_t addr) const
 	}
 	if (holder != nullptr)
 		return holder;
-	// Hand-written code reaches to the next symbol, not across a section.
+	// Hand-written code extends to the next symbol, but not across a section.
 	if (nearest != nullptr && nearest->size == 0 && section_at(addr) == section_at(nearest->addr))
 		return nearest;
 	return nullptr;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// elf_file.hpp: what we need of one ELF file: its functions by name and by
-// address, its loadable segments, its PLT ranges and its pgas_mark records.
-// All addresses are as in the file; image_map adds the load bias.
+// elf_file.hpp: what we need of one ELF file: its functions by name and by address, its loadable segments, its PLT
+// ranges and its pgas_mark records. All addresses are as in the file; image_map adds the load bias.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +39,7 @@ struct elf_mark {
 
 class elf_file {
 public:
-	// nullptr when the bytes are no ELF file of this machine's class.
+	// Returns nullptr if the bytes are not an ELF file of this machine's class.
 	static std::shared_ptr<const elf_file> open(const std::string &path);
 	static std::shared_ptr<const elf_file> parse(std::string bytes);
 
@@ -53,11 +52,11 @@ public:
 
 	// Every function called `name`; the demangled name also counts.
 	std::vector<const elf_symbol *> find(const std::string &name) const;
-	// The function that holds addr, nullptr when none is known.
+	// The function that contains addr, or nullptr.
 	const elf_symbol *at(uint64_t addr) const;
 	// All names of exactly this address: weak aliases, versions.
 	std::vector<std::string> names_at(uint64_t addr) const;
-	// Code bytes of the file at that address, at most n; empty when none.
+	// Code bytes of the file at that address, at most n; empty if there are none.
 	std::string_view bytes_at(uint64_t addr, size_t n) const;
 	// "plt" and friends for code that has no symbol.
 	std::string section_at(uint64_t addr) const;

@@ -19,7 +19,7 @@ enum class exit_code : int {
 	program_failed = 5, // the counted program crashed or returned an error
 	no_engine = 6,      // valgrind, Pin or ptrace cannot be used here
 	internal = 7,
-	not_here = 77, // the program says that what it needs is missing
+	not_here = 77, // the program reports that something it needs is missing
 };
 
 class failure : public std::exception {

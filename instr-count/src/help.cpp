@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// help.cpp: what --help prints. instr-count(1) is the long form.
+// help.cpp: the text of --help. instr-count(1) is the long form.
 #include "commands.hpp"
 
 namespace ic {

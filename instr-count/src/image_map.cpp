@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// image_map.cpp: /proc/PID/maps to images with their load bias.
+// image_map.cpp: turns /proc/PID/maps into images with their load bias.
 #include "image_map.hpp"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ std::vector<symbol_hit> image_map::resolve(const std::string &name, const std::s
 	return hits;
 }
 
-// Compilers rename functions (f.part.0, f.constprop.0); the error message gives a hint then.
+// Compilers rename functions (f.part.0, f.constprop.0); the error message then suggests these names.
 std::vector<std::string> image_map::similar(const std::string &name) const
 {
 	std::vector<std::string> out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// image_map.hpp: which file lies where in a running program. Built from
-// /proc/PID/maps, so it sees what dlopen brought as well.
+// image_map.hpp: which file is mapped where in a running program. Built from /proc/PID/maps, so it includes files
+// loaded with dlopen.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ic {
 
 struct image {
 	std::string path;
-	std::string name; // last part of path, what reports and patterns use
+	std::string name; // last part of path, used by reports and patterns
 	uint64_t bias = 0;
 	std::shared_ptr<const elf_file> elf;
 };
@@ -36,7 +36,7 @@ struct place {
 	std::string image;
 	std::string routine;
 	uint64_t offset = 0;
-	std::string path;       // file that holds it
+	std::string path;       // file that contains it
 	uint64_t file_addr = 0; // address in that file, for objdump and addr2line
 };
 
@@ -44,7 +44,7 @@ class image_map {
 public:
 	using memory_reader = std::function<bool(uint64_t addr, void *out, size_t n)>;
 
-	// Re-reads the maps. Returns true when an image is new or gone.
+	// Re-reads the maps. Returns true if an image appeared or disappeared.
 	bool refresh(pid_t pid, const memory_reader &read);
 
 	const image *find(uint64_t addr) const;

@@ -87,7 +87,7 @@ private:
 					wrong();
 				c = text_[at_];
 				if (c == 'u') {
-					// We only ever write control characters so.
+					// Our own writer uses this form only for control characters.
 					c = static_cast<char>(strtoul(text_.substr(at_ + 1, 4).c_str(), nullptr, 16));
 					at_ += 4;
 				} else if (c == 'n') {

@@ -18,7 +18,7 @@ struct json_value {
 	std::vector<json_value> items;
 	std::map<std::string, json_value> members;
 
-	// Lookups never fail: what is not there is null, 0 or empty.
+	// Lookups never fail: a missing value is null, 0 or empty.
 	const json_value &operator[](const std::string &key) const;
 	uint64_t u64() const { return kind == number && num > 0 ? static_cast<uint64_t>(num) : 0; }
 

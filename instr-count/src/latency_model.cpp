@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency_model.cpp: CPI from hardware counters where the machine has them.
-// The probe runs twice, short and long; the difference is the loop alone.
+// latency_model.cpp: CPI from hardware counters where the machine has them. The probe runs twice, short and long; the
+// difference is the loop alone.
 #include "latency_model.hpp"
 
 #include <cstdlib>

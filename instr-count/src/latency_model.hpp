@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency_model.hpp: software overhead = instructions x CPI / frequency, the
-// model of the paper's section 7.2. Both factors say where they come from.
+// latency_model.hpp: software overhead = instructions x CPI / frequency, the model of the paper's section 7.2. Both
+// factors carry their origin.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct latency_model {
 	std::string text() const;
 };
 
-// What the system says of its processor: a name, and a frequency where it knows one.
+// What the system reports about its processor: a name, and a frequency if known.
 std::string machine_cpu();
 bool machine_ghz(double &ghz);
 
-// Options of 0 mean: find out. probe is a program for the hardware counters
-// to watch (INSTR_COUNT_CALLS says how long), empty for none.
+// CPI or frequency 0 means: determine it. probe is a program for the hardware counters to measure (INSTR_COUNT_CALLS
+// sets its length), or empty.
 latency_model make_latency_model(double cpi, double ghz, const std::vector<std::string> &probe);
 
 } // namespace ic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// locate.cpp: the build tree is known by the file build-tree beside the command; an installation by the way from the
-// command to its data, so that it may be moved as a whole.
+// locate.cpp: a build tree is recognized by the file build-tree next to the command; in an installation the data is
+// found relative to the command, so that it may be moved as a whole.
 #include "locate.hpp"
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ std::string override_dir()
 	return dir != nullptr ? dir : "";
 }
 
-// Directory of the command when it lies in a build tree, else empty.
+// Directory of the command if it is in a build tree, else empty.
 std::string build_dir()
 {
 	std::string self = own_program();
@@ -46,7 +46,7 @@ std::string source_dir()
 	return std::string(trim(named));
 }
 
-// A folder of the installation, given by its way from the command's own.
+// A folder of the installation, given relative to the command's own folder.
 std::string installed(const char *way)
 {
 	std::string self = own_program();
@@ -61,7 +61,7 @@ std::string first_existing(std::initializer_list<std::string> candidates)
 	return "";
 }
 
-// An empty directory must not turn into a path at the root.
+// An empty directory must not produce a path at the root.
 std::string under(const std::string &dir, const std::string &rest)
 {
 	return dir.empty() ? "-" : dir + "/" + rest;

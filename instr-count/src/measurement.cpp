@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measurement.cpp: reads requests, and reduces many calls to one result.
+// measurement.cpp: parses requests, and reduces many calls to one result.
 #include "measurement.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ entry_point entry_point::parse(const std::string &text)
 {
 	entry_point out;
 	std::string rest = text;
-	// operator!= has a '!' too, but no image before it.
+	// operator!= also contains a '!', but no image precedes it.
 	size_t bang = rest.find('!');
 	if (bang != std::string::npos && bang > 0 && !rest.starts_with("operator")) {
 		out.image_pattern = rest.substr(0, bang);
@@ -69,7 +69,7 @@ std::string entry_point::text() const
 std::vector<std::string> count_request::environment() const
 {
 	std::vector<std::string> out = extra_env;
-	// Lazy binding would count the dynamic linker in each first call.
+	// With lazy binding each first call would include the dynamic linker.
 	out.push_back("LD_BIND_NOW=1");
 	out.push_back(format("INSTR_COUNT_CALLS=%u", calls + warmup));
 	if (!native_libc) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measurement.hpp: what an engine is asked for and what every engine returns.
-// All engines return the same things, so that they can be compared.
+// measurement.hpp: what an engine is asked to count, and what it returns. All engines return the same data, so that
+// they can be compared.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct count_request {
 	std::vector<std::string> extra_env; // NAME=VALUE
 	bool native_libc = false;           // let libc choose its own variants
 	bool want_trace = false;
-	bool output_aside = false;    // what the program prints goes to stderr
-	bool makes_processes = false; // as drivers with a target of their own do: not worth a note
+	bool output_aside = false;    // the program's output goes to stderr
+	bool makes_processes = false; // expected of drivers with a target process of their own, so not noted
 	unsigned timeout_s = 600;     // for each run of the program, 0 for none
 	uint64_t max_instructions = 20000000;
 
@@ -65,19 +65,19 @@ struct measurement {
 	std::vector<uint64_t> calls; // one total per counted call
 	// The rest describes the call with the median total.
 	uint64_t syscalls = 0;
-	uint64_t rep_iterations = 0;   // of a repeated string instruction, beyond its first
+	uint64_t rep_iterations = 0;   // of repeated string instructions, beyond the first
 	uint64_t exclusive_blocks = 0; // run at full speed, counted as one pass
 	uint64_t landing_pads = 0;     // endbr64, bti: part of the total
 	std::vector<cost_line> lines;
 	std::vector<place> trace; // in order, when asked for
 	std::vector<std::string> notes;
-	std::string setting; // what the program says it is: version and transport of a peer
+	std::string setting; // reported by the program: version and transport of a peer
 
 	uint64_t min() const;
 	uint64_t median() const;
 	uint64_t max() const;
 	std::vector<routine_cost> routines() const;
-	// Calls that other processes of the program make are not counted: says so.
+	// Adds a note that calls made by other processes of the program are not counted.
 	void note_processes(const count_request &request, bool made);
 };
 

@@ -28,7 +28,7 @@ uint64_t number(const std::string &field, const std::string &source, size_t line
 	return value;
 }
 
-// A budget: a number, or =NAME for that of a path above.
+// A budget: a number, or =NAME for the budget of an earlier path.
 uint64_t budget_of(const path_table &table, const std::string &field, uint64_t path_entry::*which,
 		   const std::string &source, size_t line)
 {
@@ -40,7 +40,7 @@ uint64_t budget_of(const path_table &table, const std::string &field, uint64_t p
 	return other->*which;
 }
 
-// Calls take(fields, line number) for each line that says something.
+// Calls take(fields, line number) for each line that is not empty or a comment.
 template <typename Take>
 void each_line(const std::string &text, Take take)
 {
@@ -182,7 +182,7 @@ std::string path_table::layer_of(const std::string &image, const std::string &so
 	for (const layer_rule &rule : routines)
 		if (glob_any(rule.image_patterns, routine))
 			return rule.layer;
-	// Inlining moves a layer into another's image; its source file tells.
+	// Inlining moves code of one layer into another's image; its source file identifies it.
 	if (!source_file.empty())
 		for (const layer_rule &rule : layers)
 			if (glob_any(rule.source_patterns, source_file))

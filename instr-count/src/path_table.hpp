@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path_table.hpp: paths.def and published.def in memory. The tables' own
-// header comments are the description of the format.
+// path_table.hpp: paths.def and published.def in memory. The tables' own header comments describe the format.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +28,8 @@ struct path_entry {
 	std::string figure;                             // "6:int_p" or "-"
 	std::string description;
 
-	uint64_t budget() const; // of the machine we run on
-	// Whether its processes play hosts, which they say by the driver's last word.
+	uint64_t budget() const; // for the machine we run on
+	// Whether its processes act as several hosts, which the driver's last word says.
 	bool several_hosts() const { return to_another_host() || driver.ends_with(" linked"); }
 	bool to_another_host() const { return driver.ends_with(" far") || driver.ends_with(" verbs"); }
 };
@@ -38,13 +37,13 @@ struct path_entry {
 struct published_entry {
 	std::string figure, row, who;
 	uint64_t count = 0;
-	std::string claim; // what is said where no number is, "" otherwise
+	std::string claim; // what was published instead of a number, "" otherwise
 	std::string scope; // what the number covers
 };
 
 struct path_table {
 	std::vector<layer_rule> layers;
-	std::vector<layer_rule> routines;             // patterns of names that decide before all else
+	std::vector<layer_rule> routines;             // patterns of names that take precedence
 	std::map<std::string, std::string> launchers; // command with %n for the number of PEs
 	std::vector<std::pair<std::string, std::string>> environment;
 	std::map<std::string, std::string> titles; // figure -> title

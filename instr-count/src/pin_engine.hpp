@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pin_engine.hpp: counts from the Pin tool path_count, where a Pin kit is.
+// pin_engine.hpp: counts from the Pin tool path_count, where a Pin kit is available.
 #pragma once
 
 #include "measurement.hpp"

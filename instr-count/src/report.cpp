@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report.cpp: the figures' contents, and the CSV form which is no more than that.
+// report.cpp: the contents of the figures, and the CSV form, which contains nothing else.
 #include "report.hpp"
 
 #include <algorithm>
@@ -9,13 +9,12 @@
 
 namespace ic {
 
-// Ours may be inlined, table or context forms of the same row: the path says which.
+// Several of our results may belong to one row (inlined, table or context forms): the path's name tells them apart.
 static figure_bar bar_of(const path_result &result)
 {
 	if (result.who == "ours")
 		return {result.path, result.median, bar_kind::ours, result.description, result.layers, result.ps};
-	// A peer that waits for another process spins as long as that takes: its
-	// shortest call is the fair one.
+	// A peer that waits for another process polls as long as that takes: its shortest call is the fair one.
 	std::string scope = result.description;
 	if (result.min != result.max)
 		scope = format("shortest of %llu, median %llu", static_cast<unsigned long long>(result.calls),
@@ -37,7 +36,7 @@ static figure_row &row_of(figure &fig, const std::string &name)
 	return fig.rows.back();
 }
 
-// Of a peer that was counted in several ways the best is shown; the others are named.
+// A peer that was counted in several ways is shown by its best result; the others are named.
 static void add_peer(figure_row &row, std::map<std::string, size_t> &best, const path_result &result)
 {
 	figure_bar bar = bar_of(result);
@@ -63,7 +62,7 @@ static void add_published(figure &fig, const published_entry &entry)
 		row_of(fig, entry.row).words.push_back(words);
 }
 
-// Where the target of a counted call is. The paper's are on another host, which their own words say.
+// Where the target of a counted call is. The paper's targets are on another host, as its own words say.
 static std::string target_words(size_t near, size_t far)
 {
 	if (near + far == 0)
@@ -85,7 +84,7 @@ static figure build_figure(const path_table &table, const result_set &set, const
 		if (entry.figure == id)
 			add_published(fig, entry);
 	for (const path_result &result : set.results) {
-		// The table decides what belongs where: results may be older than it.
+		// The table decides where a result belongs: results may be older than it.
 		const path_entry *path = table.find(result.path);
 		std::vector<std::string> where = split(path != nullptr ? path->figure : result.figure, ':');
 		if (result.status != path_status::ok || where.size() != 2 || where[0] != id)

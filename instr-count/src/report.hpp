@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report.hpp: results arranged as the paper's figures. build_figures() makes
-// the arrangement once; each format only draws it.
+// report.hpp: results arranged as the paper's figures. build_figures() makes the arrangement once; each format only
+// draws it.
 #pragma once
 
 #include <string>
@@ -13,8 +13,7 @@
 
 namespace ic {
 
-// In the order in which they are shown: ours, other libraries counted in the
-// same run, and numbers that were counted elsewhere.
+// In display order: ours, other libraries counted in the same run, and numbers that were counted elsewhere.
 enum class bar_kind { ours, peer, quoted };
 
 struct figure_bar {
@@ -23,13 +22,13 @@ struct figure_bar {
 	bar_kind kind = bar_kind::ours;
 	std::string scope; // what it covers
 	std::vector<std::pair<std::string, uint64_t>> layers;
-	uint64_t ps = 0; // measured time, 0 for none
+	uint64_t ps = 0; // measured time; 0 if there is none
 };
 
 struct figure_row {
 	std::string name;
 	std::vector<figure_bar> bars;
-	std::vector<std::string> words; // what was published without a number, and what is not shown
+	std::vector<std::string> words; // claims published without a number, and remarks on what is not shown
 };
 
 struct figure {
@@ -40,10 +39,10 @@ struct figure {
 };
 
 std::vector<figure> build_figures(const path_table &table, const result_set &set);
-// "Figure 6 of the paper. TITLE"; a letter is a figure of ours.
+// "Figure 6 of the paper. TITLE"; a letter denotes a figure of our own.
 std::string figure_heading(const figure &fig);
 
-// The paper's Figure 5: whose overhead is drawn over the frequency, at these CPIs.
+// The paper's Figure 5: the calls whose overhead is drawn over the frequency, at these CPIs.
 constexpr double kModelCpis[] = {0.5, 1.0, 1.1, 2.0};
 constexpr double kPapersCpi = 1.1, kPapersNs = 200, kPapersGhz[] = {1.0, 1.8};
 struct model_subject {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report_html.cpp: one page, nothing to fetch: the pictures, then every number behind them.
+// report_html.cpp: one self-contained page: the pictures, then every number they show.
 #include "report.hpp"
 #include "text.hpp"
 
@@ -46,7 +46,7 @@ std::string row(const path_result &r)
 	       cell(r.description + (r.setting.empty() ? "" : ": " + r.setting)) + "</tr>\n";
 }
 
-// Where the instructions go, routine by routine.
+// The instructions of a path by routine.
 std::string routines(const path_result &r)
 {
 	std::string out = "<details><summary><code>" + escape_markup(r.path) + "</code>, " + number(r.median) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report_latency.cpp: the paper's Figure 5: what a call costs over the frequency, at several cycles per instruction,
-// and beside the model what was measured.
+// report_latency.cpp: the paper's Figure 5: the cost of a call over the frequency, at several cycles per instruction,
+// and the measured times next to the model.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 
 namespace ic {
 
-// shmem_int_p, as in the paper: whoever was quoted to need the most, the shortest peer that was counted, and ours.
+// For shmem_int_p, as in the paper: the largest quoted number, the shortest counted peer, and ours.
 std::vector<model_subject> model_subjects(const std::vector<figure> &figures)
 {
 	std::vector<model_subject> out;
@@ -25,7 +25,7 @@ std::vector<model_subject> model_subjects(const std::vector<figure> &figures)
 				bool better = chosen == nullptr ||
 					      (kind == bar_kind::quoted ? bar.count > chosen->count
 									: bar.count < chosen->count);
-				// Ours is the first: the plain call.
+				// The first of ours is the plain call.
 				if (kind == bar_kind::ours ? chosen == nullptr : better)
 					chosen = &bar;
 			}
@@ -62,7 +62,7 @@ const char *colour_of(bar_kind kind)
 
 std::string axes()
 {
-	// What the paper observes: more than 200 ns from 1 to 1.8 GHz.
+	// The paper's observation: more than 200 ns from 1 to 1.8 GHz.
 	std::string out = format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#f4f0e6\"/>\n",
 				 px(kPapersGhz[0]), kTop, px(kPapersGhz[1]) - px(kPapersGhz[0]), py(kPapersNs) - kTop);
 	out += text_at(px(kPapersGhz[0]) + 6, kTop + 14, "the paper: above 200 ns from 1 to 1.8 GHz", faint());
@@ -90,7 +90,7 @@ std::string curve(const figure_bar &bar, double cpi)
 	       escape_markup(format("%s, CPI %.1f", bar.who.c_str(), cpi)) + "</title></polyline>\n";
 }
 
-// labels: heights that have one already. Lines of two calls may lie on each other.
+// labels: heights already in use. Lines of two calls may coincide.
 std::string draw_subject(const model_subject &subject, double ghz, std::vector<double> &labels)
 {
 	const figure_bar &bar = subject.bar;
@@ -99,7 +99,7 @@ std::string draw_subject(const model_subject &subject, double ghz, std::vector<d
 		out += curve(bar, cpi);
 		double y = py(static_cast<double>(bar.count) * cpi / kToGhz) + 4;
 		bool taken = std::any_of(labels.begin(), labels.end(), [y](double l) { return std::fabs(l - y) < 10; });
-		if (taken || cpi == kPapersCpi) // the paper's lies on the one of 1.0
+		if (taken || cpi == kPapersCpi) // the paper's CPI is too close to the label of 1.0
 			continue;
 		labels.push_back(y);
 		out += text_at(px(kToGhz) + 5, y, format("CPI %.1f", cpi), faint());
@@ -120,7 +120,7 @@ std::string draw_subject(const model_subject &subject, double ghz, std::vector<d
 			     format("font-size=\"11\" fill=\"%s\"", kInk));
 }
 
-// Every counted call that was measured, too.
+// Every counted call that was also timed.
 std::string table(const std::vector<figure> &figures, const latency_model &model, double &y)
 {
 	constexpr double columns[] = {20, 270, 640, 740, 850, 970};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report_svg.cpp: the figures as bars, and below each the short ones once more, enlarged: beside hundreds of
-// instructions a path of seven is not seen, and what it consists of even less.
+// report_svg.cpp: the figures as bars, and below each the short ones again, enlarged: next to hundreds of instructions
+// a path of seven is not visible, and its parts even less.
 #include <algorithm>
 #include <set>
 
@@ -17,9 +17,9 @@ constexpr double kLabel = 290, kBar = 345, kLine = 19;
 // One for each layer, in the order of the table.
 constexpr const char *kColours[] = {"#1f6fb2", "#c8414f", "#4f9d69", "#e6a23c", "#6b5b95",
 				    "#7d8aa0", "#2e4057", "#b5838d", "#a3b18a"};
-// A bar of ours that is longer than this part of the longest is seen well enough.
+// A bar of ours that is longer than this part of the longest is visible enough.
 constexpr double kSeen = 0.3;
-constexpr double kCutWidth = 4; // pixels of an instruction from which single ones are marked
+constexpr double kCutWidth = 4; // width in pixels per instruction from which single ones are marked
 
 const char *colour_of(const std::string &layer, const std::vector<std::string> &layers)
 {
@@ -27,7 +27,7 @@ const char *colour_of(const std::string &layer, const std::vector<std::string> &
 	return kColours[pos % (sizeof(kColours) / sizeof(kColours[0]))];
 }
 
-// White cuts between the instructions of a bar.
+// White gaps between the instructions of a bar.
 std::string cuts(double x, double y, uint64_t count, double scale)
 {
 	std::string out;
@@ -38,7 +38,7 @@ std::string cuts(double x, double y, uint64_t count, double scale)
 	return out;
 }
 
-// One bar in layer colours where the layers are known; behind it the number and what it consists of.
+// One bar in layer colours if the layers are known; to its right the number and the parts.
 std::string draw_bar(const figure_bar &bar, double y, double scale, const std::vector<std::string> &layers)
 {
 	bool ours = bar.kind == bar_kind::ours;
@@ -100,7 +100,7 @@ uint64_t longest_bar(const figure &fig, bool ours_only)
 	return longest;
 }
 
-// The second panel: ours alone, at a scale of their own.
+// The second panel: only ours, at its own scale.
 std::string enlarged(const figure &fig, double usual_scale, double &y, const std::vector<std::string> &layers)
 {
 	uint64_t longest = longest_bar(fig, true);
@@ -134,7 +134,7 @@ std::string draw_figure(const figure &fig, double &y, const std::vector<std::str
 		out += text_at(20, y, fig.target, format("fill=\"%s\" font-size=\"11\" font-weight=\"bold\"", kInk));
 	}
 	y += 10;
-	// One scale per figure, and none that makes a few instructions look long.
+	// One scale per figure, with a minimum so that a few instructions do not look long.
 	double scale = kBar / static_cast<double>(std::max<uint64_t>(longest_bar(fig, false), 100));
 	for (const figure_row &row : fig.rows) {
 		y += 16;

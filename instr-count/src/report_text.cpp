@@ -160,7 +160,7 @@ std::string short_report(const path_table &table, const result_set &set)
 			bool first = true;
 			for (const figure_bar &bar : row.bars)
 				if (bar.kind == bar_kind::ours) {
-					// Several forms of ours: the path's name tells them apart.
+					// If there are several forms of ours, the path's name tells them apart.
 					out += format("%-28s %5llu  %-32s %s\n",
 						      first ? row.name.c_str() : ("  " + bar.who).c_str(),
 						      static_cast<unsigned long long>(bar.count),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// result_set.cpp: measurements to results, results to JSON and back.
+// result_set.cpp: converts measurements to results, and results to JSON and back.
 #include "result_set.hpp"
 
 #include <algorithm>

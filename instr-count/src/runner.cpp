@@ -22,7 +22,7 @@
 
 namespace ic {
 
-// In each round of a timed driver: tens of microseconds, so that some round has the machine to itself.
+// Calls per round of a timed driver: tens of microseconds, so that some round runs undisturbed.
 static constexpr unsigned kTimedCalls = 20000;
 
 void require_engine_name(const std::string &engine)
@@ -33,7 +33,7 @@ void require_engine_name(const std::string &engine)
 
 namespace {
 
-// What a driver tells of its run (driver_tell of drivers/driver.h).
+// What a driver reports about its run (driver_tell of drivers/driver.h).
 struct driver_facts {
 	std::string setting;
 	uint64_t ps = 0;
@@ -87,7 +87,7 @@ int rank_from_environment()
 	return -1;
 }
 
-// %t is the top of the build tree, %b the folder of this command.
+// Replaces %t by the top of the build tree and %b by the folder of this command.
 static std::string expand(const std::string &word, unsigned pes)
 {
 	std::string self = own_program(), folder = self.substr(0, self.rfind('/'));
@@ -110,7 +110,7 @@ static std::string expand(const std::string &word, unsigned pes)
 	return out;
 }
 
-// What the user has set stays; without a build tree, what needs one is dropped.
+// Variables that the user has set are kept; those that need a build tree are dropped without one.
 static std::vector<std::string> environment_of(const path_table &table)
 {
 	std::vector<std::string> out;
@@ -133,7 +133,7 @@ count_request request_for(const path_table &table, const path_entry &path, const
 	request.warmup = settings.warmup;
 	request.native_libc = settings.native_libc;
 	request.timeout_s = settings.timeout_s;
-	request.output_aside = request.makes_processes = true; // by drivers, on purpose
+	request.output_aside = request.makes_processes = true; // drivers print and fork on purpose
 	request.extra_env = environment_of(table);
 	return request;
 }
@@ -168,7 +168,7 @@ path_status status_of(exit_code code)
 	}
 }
 
-// A launcher that must end its PEs may take longer than they.
+// A launcher that must end its PEs may take longer than they do.
 unsigned launcher_timeout(unsigned timeout_s)
 {
 	return timeout_s == 0 ? 0 : timeout_s + 30;
@@ -204,8 +204,8 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	run_options options;
 	options.env = request.extra_env;
 	options.env.push_back(format("INSTR_COUNT_CALLS=%u", settings.calls + settings.warmup));
-	options.capture = true; // what drivers print is not ours to show
-	// The one who counts ends its program first and says why.
+	options.capture = true; // drivers' output is not shown
+	// The PE that counts ends its program first and reports why.
 	options.timeout_s = launcher_timeout(settings.timeout_s);
 	run_result run = run_program(argv, options);
 	std::string text;
@@ -214,7 +214,7 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 		     options.timeout_s);
 	if (!read_file(file, text) || text.empty()) {
 		const int status = WIFEXITED(run.status) ? WEXITSTATUS(run.status) : 128 + WTERMSIG(run.status);
-		result.status = status_of(static_cast<exit_code>(status)); // another PE may have said it first
+		result.status = status_of(static_cast<exit_code>(status)); // another PE may have reported it first
 		result.message = format("%s ended with status %d and no count", base_name(argv[0]).c_str(), status);
 		return;
 	}
@@ -236,7 +236,7 @@ static std::string last_word(const path_entry &path)
 	return split_words(path.driver).back();
 }
 
-// Time of one call at full speed, as the driver measures it; 0 where it does not.
+// Time of one call at full speed, as the driver measures it; 0 if it does not.
 static uint64_t time_of(const path_table &table, const path_entry &path, const run_settings &settings)
 {
 	std::vector<std::string> argv;
@@ -291,12 +291,12 @@ path_result run_path(const path_table &table, const path_entry &path, const run_
 		} else {
 			result.fill(measure_with(settings.engine, request_for(table, path, settings)), table);
 		}
-		// A call that waits for another process takes as long as that: no time of its own.
+		// A call that waits for another process has no time of its own.
 		bool waits = result.min != result.max;
 		if (settings.time && result.status == path_status::ok && !waits && worth_timing(path))
 			result.ps = time_of(table, path, settings);
 	} catch (const failure &e) {
-		// A missing engine concerns all paths: let the command end.
+		// A missing engine affects all paths: let the command end.
 		if (e.code() == exit_code::no_engine)
 			throw;
 		result.status = status_of(e.code());

@@ -11,12 +11,12 @@
 namespace ic {
 
 struct source_line {
-	std::string function; // innermost, inlined ones included
+	std::string function; // innermost, including inlined ones
 	std::string file;     // empty when unknown
 	unsigned line = 0;
 };
 
-// Key: file and address in it. Empty map when there is no addr2line.
+// Key: file and address in it. The map is empty without addr2line.
 using source_map = std::map<std::pair<std::string, uint64_t>, source_line>;
 source_map find_sources(const std::vector<place> &places);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// step_call.cpp: one call, from its first instruction to the boundary. While
-// it runs no breakpoint of ours is in the program, so recursion and other
-// threads pass freely. An instruction counts when its step has completed.
+// step_call.cpp: one call, from its first instruction to the boundary. While it runs the program contains none of our
+// breakpoints, so recursion and other threads pass freely. An instruction counts when its step has completed.
 #include <algorithm>
 #include <csignal>
 #include <sys/syscall.h>
@@ -22,7 +21,7 @@ arch::insn_kind step_session::kind_at(uint64_t pc)
 		return known->second;
 	uint8_t bytes[arch::kMaxInstruction];
 	size_t n = sizeof(bytes);
-	// The last instruction of a mapping has fewer bytes behind it.
+	// The last instruction of a mapping is followed by fewer bytes.
 	while (n > 1 && !read(pc, bytes, n))
 		n--;
 	arch::insn_kind kind = arch::classify({bytes, n});
@@ -40,8 +39,8 @@ void step_session::add(uint64_t pc)
 bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kind kind)
 {
 	if (request_.entry.is_mark) {
-		// Pairs nest when the marked code calls itself. The stack does not tell
-		// them apart: arguments may still lie on it at the end mark.
+		// Pairs nest when the marked code calls itself. The stack does not tell them apart: arguments may still
+		// be on it at the end mark.
 		if (ends_.count(pc) != 0)
 			return call.depth-- == 0;
 		call.depth += call.entered && begins_.count(pc) != 0;
@@ -65,9 +64,8 @@ bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kin
 	return where != nullptr && where != call.home && glob_any(request_.end.pattern, where->name);
 }
 
-// One step of tid. Signals from outside wait until the call is over; faults
-// are the program's own and go in at once, which ends the step at the first
-// instruction of the handler instead.
+// One step of tid. Signals from outside are held back until the call is over; faults are the program's own and are
+// delivered at once, so that the step ends at the first instruction of the handler instead.
 step_session::step_end step_session::advance(pid_t tid)
 {
 	int signal = 0;
@@ -99,23 +97,23 @@ step_session::step_end step_session::advance(pid_t tid)
 	}
 }
 
-// Returns false when there is no such block here and the caller shall step.
+// Returns false if there is no such block here and the caller must step.
 bool step_session::run_exclusive(pid_t tid, uint64_t pc, call_record &record)
 {
 	arch::exclusive_block block;
 	if (!arch::find_exclusive_block(
 		    pc, [this](uint64_t a, void *o, size_t n) { return read(a, o, n); }, block))
 		return false;
-	// A store that lost its reservation sends the program round again. How
-	// often is chance, not the path's length: take the lost pass back.
+	// A store that lost its reservation makes the program repeat the sequence. How often is chance, not part of the
+	// path's length: discard the lost pass.
 	if (attempt_.pc == pc && attempt_.lost) {
 		record = attempt_.record;
 		counts_ = attempt_.counts;
 		order_.resize(std::min(order_.size(), attempt_.order));
 	}
 	attempt_ = {pc, false, record, counts_, order_.size()};
-	// Another thread that meets these breakpoints is parked: letting it
-	// over one would mean taking it out under the counted thread.
+	// Another thread that reaches these breakpoints is parked: to let it pass, a breakpoint would have to be
+	// removed while the counted thread needs it.
 	hold_others_ = true;
 	for (uint64_t exit : block.exits)
 		program_.insert(exit);
@@ -165,7 +163,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 		      arch::sp_after_return(regs), images_.find(addr)};
 	inside_ = true;
 	attempt_ = {};
-	uint64_t before = 0; // where the last counted step began
+	uint64_t before = 0; // address of the last counted step
 	bool after_syscall = false;
 	while (true) {
 		uint64_t pc = regs.pc();
@@ -183,7 +181,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 		if (end == step_end::gone)
 			return;
 		regs = program_.registers(tid);
-		// aarch64 reports once more behind a system call, having run nothing.
+		// aarch64 reports once more after a system call, without having run anything.
 		bool nothing_ran = after_syscall && regs.pc() == pc;
 		after_syscall = false;
 		if (end == step_end::diverted || nothing_ran)
@@ -204,14 +202,14 @@ void step_session::measure(pid_t tid, uint64_t addr)
 	finish_record(record);
 	records_.push_back(std::move(record));
 	arm();
-	// A path of no length ends where it began, and must not be met again at once.
+	// A path of length zero ends where it began, and must not be entered again at once.
 	if (uint64_t pc = regs.pc(); pc == addr && program_.inserted(pc))
 		step_over(tid, pc);
 	else
 		resume_with_deferred(tid);
 }
 
-// Names are looked up now: the maps of a program end with it.
+// Names are looked up now: the program's maps disappear when it ends.
 void step_session::finish_record(call_record &record)
 {
 	bool refreshed = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// step_engine.cpp: the engine's two calls, and the reasons for which they fail.
+// step_engine.cpp: the engine's two entry points, and the reasons why they fail.
 #include "step_engine.hpp"
 
 #include <csignal>
@@ -62,7 +62,7 @@ measurement step_count(const count_request &request)
 
 entry_facts step_probe(const count_request &request)
 {
-	// It is killed before main(), so that it has joined no job by then.
+	// It is killed before main(), so it cannot have joined a job by then.
 	count_request alone = request;
 	alone.extra_env.push_back("PGAS_BOOT_LAUNCHER=single");
 	step_session session(alone);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// step_session.cpp: from exec to an armed entry. The dynamic linker loads
-// undisturbed; at the program's first own instruction all start-up libraries are
-// mapped and names resolve. What dlopen brings later is seen through the
-// linker's own debugger hook.
+// step_session.cpp: from exec to an armed entry. The dynamic linker loads undisturbed; at the program's first own
+// instruction all start-up libraries are mapped and names can be resolved. The linker's own debugger hook reports what
+// dlopen loads later.
 #include "step_session.hpp"
 
 #include <csignal>
@@ -182,7 +181,7 @@ void step_session::step_over(pid_t tid, uint64_t addr)
 	resume_with_deferred(tid);
 }
 
-// The other threads must not wait for us while one is stepped.
+// Other threads must not wait while one is stepped.
 stop step_session::wait_for(pid_t tid)
 {
 	for (;;) {

@@ -51,7 +51,7 @@ private:
 		uint64_t return_addr, sp_after;
 		const image *home;
 		bool entered = false; // past the begin mark
-		uint64_t depth = 0;   // of the same pair within itself
+		uint64_t depth = 0;   // nesting depth of the same pair of marks
 	};
 	void measure(pid_t tid, uint64_t addr);
 	bool reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kind kind);
@@ -70,14 +70,14 @@ private:
 	tracee program_;
 	image_map images_;
 	uint64_t start_ = 0;        // the program's first own instruction
-	uint64_t linker_break_ = 0; // called by ld.so when its list changed
+	uint64_t linker_break_ = 0; // ld.so calls it when its list of libraries has changed
 	std::set<uint64_t> begins_, ends_, boundary_addrs_;
 	std::vector<call_record> records_;
 
 	bool ended_ = false;
-	bool inside_ = false; // the end came within a counted call
+	bool inside_ = false; // the program ended within a counted call
 	int status_ = 0;
-	std::string fault_; // where a fatal signal struck
+	std::string fault_; // where a fatal signal occurred
 	bool entry_is_ifunc_ = false;
 
 	// State of the call being measured.
@@ -85,9 +85,9 @@ private:
 	std::unordered_map<uint64_t, uint64_t> counts_;
 	std::vector<uint64_t> order_;
 	struct {
-		uint64_t pc = 0;    // of the latest exclusive load, 0 before the first
+		uint64_t pc = 0;    // of the latest exclusive load; 0 before the first
 		bool lost = false;  // its store failed
-		call_record record; // what was counted before it
+		call_record record; // counts from before that load
 		std::unordered_map<uint64_t, uint64_t> counts;
 		size_t order = 0;
 	} attempt_;

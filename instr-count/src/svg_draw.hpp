@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// svg_draw.hpp: the few shapes and colours of which the pictures consist. Plain SVG without scripts or fonts of its
-// own, so that it shows alike everywhere.
+// svg_draw.hpp: the few shapes and colours that the pictures use. Plain SVG without scripts or fonts of its own, so
+// that it looks the same everywhere.
 #pragma once
 
 #include <string>

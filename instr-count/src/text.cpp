@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text.cpp: strings, files, and the one place that builds failures.
+// text.cpp: strings, files, and the only place that builds failures.
 #include "text.hpp"
 
 #include <cerrno>

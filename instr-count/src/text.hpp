@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text.hpp: the few string helpers every other file needs.
+// text.hpp: the few string helpers that all other files need.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ std::vector<std::string> split_words(std::string_view s);
 std::string base_name(const std::string &path);
 std::string join(const std::vector<std::string> &parts, const char *separator);
 
-// Shell pattern, or several of them separated by blanks or commas.
+// name matches a shell pattern, or one of several separated by blanks or commas.
 bool glob_any(const std::string &patterns, const std::string &name);
 
-// Reads a decimal or 0x number. Returns false when anything is left over.
+// Reads a decimal or 0x number. Returns false if any characters are left over.
 bool parse_u64(std::string_view s, uint64_t &value);
 
 bool read_file(const std::string &path, std::string &content);

@@ -24,7 +24,7 @@ namespace {
 constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |
 			  PTRACE_O_EXITKILL;
 
-// In the child: wait until we are traced, then become the program.
+// In the child: waits until it is traced, then becomes the program.
 [[noreturn]] void become_program(const launch_spec &spec, int go, int errors)
 {
 	char byte;
@@ -86,7 +86,7 @@ tracee::tracee(const launch_spec &spec) : name_(spec.argv[0]), limit_(spec.timeo
 		fail(exit_code::no_engine, "engine step: this system does not let us trace programs (ptrace: %s)",
 		     strerror(error));
 	}
-	// Closed by a good exec, or it brings the reason.
+	// A successful exec closes the pipe; otherwise the pipe brings the reason.
 	alive_ = true;
 	threads_.insert(pid_);
 	int reason = 0;
@@ -168,8 +168,8 @@ void tracee::child_seen(pid_t child)
 	let_go(child, memory_shared);
 }
 
-// A forked child carries copies of our breakpoints: take them out, then
-// detach. After vfork the memory is still the parent's and stays armed.
+// A forked child has copies of our breakpoints: remove them, then detach. After vfork the memory is still the parent's
+// and stays armed.
 void tracee::let_go(pid_t child, bool memory_shared)
 {
 	int memory = memory_shared ? -1 : open(format("/proc/%d/mem", child).c_str(), O_RDWR | O_CLOEXEC);
@@ -204,7 +204,7 @@ stop tracee::wait()
 			return {stop::program_exit, tid, status};
 		}
 		if (threads_.count(tid) == 0) {
-			// First sign of a new task: a thread of ours, or a child.
+			// First sign of a new task: a thread of the program, or a child.
 			if (thread_group(tid) != pid_) {
 				child_seen(tid);
 				continue;
@@ -221,7 +221,7 @@ stop tracee::classify(pid_t tid, int status)
 	int event = status >> 16;
 	switch (event) {
 	case PTRACE_EVENT_EXEC:
-		forked_ = false; // that was a script which starts the program
+		forked_ = false; // it was a script that starts the program
 		threads_ = {pid_};
 		breakpoints_.clear();
 		past_.clear();
@@ -322,7 +322,7 @@ uint64_t tracee::breakpoint_hit(const stop &event) const
 {
 	if (event.kind != stop::trap)
 		return 0;
-	// x86 says SI_KERNEL, aarch64 TRAP_BRKPT; a finished step is TRAP_TRACE.
+	// x86 reports SI_KERNEL, aarch64 TRAP_BRKPT; a finished step is TRAP_TRACE.
 	if (event.code != SI_KERNEL && event.code != TRAP_BRKPT)
 		return 0;
 	uint64_t addr = registers(event.tid).pc() - arch::kBreakpointAdvance;

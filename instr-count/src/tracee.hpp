@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tracee.hpp: one program under ptrace. It owns the processes' life (they die
-// with us), memory and register access, breakpoints and the event queue.
-// It knows nothing of counting.
+// tracee.hpp: one program under ptrace. It owns the processes' lifetime (they end with us), memory and register access,
+// breakpoints and the event queue. It does not know about counting.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace ic {
 struct launch_spec {
 	std::vector<std::string> argv;
 	std::vector<std::string> env; // NAME=VALUE, added to ours
-	bool output_aside = false;    // what it prints goes to stderr
+	bool output_aside = false;    // its stdout goes to stderr
 	unsigned timeout_s = 0;       // 0: none
 };
 
@@ -39,12 +38,11 @@ public:
 
 	pid_t pid() const { return pid_; }
 	bool alive() const { return alive_; }
-	// Whether it has made another process since it began: fork(2), not vfork(2), which starts other programs.
+	// Whether it has forked another process since it began: fork(2), not vfork(2), which starts other programs.
 	bool forked() const { return forked_; }
 
-	// Returns the next thing that happened to any thread. Children of the
-	// program are released here: they are not what is counted. When its
-	// time is over, it is ended with all that it started, and the call fails.
+	// Returns the next event of any thread. Children of the program are released here: they are not counted. When
+	// its time is over, it is ended with everything that it started, and the call fails.
 	stop wait();
 	void resume(pid_t tid, int signal = 0);
 	void single_step(pid_t tid, int signal = 0);
@@ -60,7 +58,7 @@ public:
 	void remove(uint64_t addr);
 	void remove_all();
 	bool inserted(uint64_t addr) const { return breakpoints_.count(addr) != 0; }
-	// Address of the breakpoint this trap came from, 0 when from none.
+	// Address of the breakpoint that caused this trap; 0 if none did.
 	uint64_t breakpoint_hit(const stop &event) const;
 
 	uint64_t auxv(uint64_t type) const;
@@ -80,13 +78,13 @@ private:
 	std::string name_; // for messages
 	deadline limit_;
 	std::set<pid_t> threads_;
-	// A fork is reported twice, in either order: by the parent (with shared
-	// memory or without) and by the child (it has stopped).
+	// A fork is reported twice, in either order: by the parent (with shared memory or without) and by the child
+	// (when it has stopped).
 	std::map<pid_t, bool> made_;
 	std::set<pid_t> seen_;
 	std::map<uint64_t, std::vector<uint8_t>> breakpoints_; // address, what was there
-	// Every address that ever had one, and its own code: traps come late, and
-	// children carry copies from the moment of their fork.
+	// Every address that ever had a breakpoint, and its own code: traps may arrive late, and children have copies
+	// from the moment of their fork.
 	std::map<uint64_t, std::vector<uint8_t>> past_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// valgrind_engine.cpp: runs the tool and reads its text output, which has the
-// form of the Pin tool's. The tool is told addresses in files, so that names
-// and aliases do not matter, and it follows no calls, so that none is lost.
+// valgrind_engine.cpp: runs the tool and reads its text output, which has the form of the Pin tool's. The tool gets
+// addresses in files, so that names and aliases do not matter, and it does not follow calls, so that it loses none.
 #include "valgrind_engine.hpp"
 
 #include <cstdlib>
@@ -32,7 +31,7 @@ std::string valgrind_program()
 	return find_program(given != nullptr && *given != '\0' ? given : "valgrind");
 }
 
-// Where Valgrind keeps what every tool needs.
+// The folder of Valgrind's files that every tool needs.
 std::string valgrind_library()
 {
 	const char *given = getenv("VALGRIND_LIB");
@@ -43,7 +42,7 @@ std::string valgrind_library()
 	return "";
 }
 
-// Valgrind looks for tools in one folder only: make one with theirs and ours.
+// Valgrind searches only one folder for tools: make one with its tools and ours.
 void fill_library(const std::string &dir)
 {
 	std::error_code ignored;

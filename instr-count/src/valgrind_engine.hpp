@@ -6,7 +6,7 @@
 
 namespace ic {
 
-// Says whether the tool is built and valgrind is here, and otherwise why not.
+// Returns whether the tool is built and valgrind is installed; if not, why says which is missing.
 bool valgrind_ready(std::string &why);
 measurement valgrind_count(const count_request &request);
 
