@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * check.h: the checks of all test programs, for C and C++, with CMocka and without it. A check that does not hold
- * prints one line
+ * check.h: the checks of all test programs, for C and C++, with CMocka and without it. A failed check prints one line
  *
  *	[rank 3] shmem/tests/rma.c:120: not true: dest[i] == left (long put)
  *
  * and ends the test. Before a program includes this header it may define
  *
- *	CHECK_RANK                  an int: which process of the job this is, -1 for none (the default)
- *	CHECK_END(file, line)       what ends the test; the default is CMocka's own failure where cmocka.h was included
- *	                            before, and exit(1) elsewhere
- *	CHECK_ERROR_TEXT(code)      the words for a code that a call returned; the default is no words
+ *	CHECK_RANK                  an int: the rank of this process in the job, -1 for none (the default)
+ *	CHECK_END(file, line)       ends the test; the default is CMocka's own failure if cmocka.h was included before,
+ *	                            and exit(1) otherwise
+ *	CHECK_ERROR_TEXT(code)      the text for a code that a call returned; the default is "an error"
  *
- * check_doing, when it is not empty, is printed at the end of the line: what the program was about to test. Programs of
- * one process that use CMocka may use CMocka's assert_* just as well.
+ * check_doing, when it is not empty, is printed at the end of the line: what the program was about to test.
+ * Single-process programs that use CMocka may use CMocka's assert_* just as well.
  */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
@@ -41,7 +40,7 @@
 static const char *check_doing __attribute__((unused)) = "";
 
 #define CHECK(cond_arg) ((cond_arg) ? (void)0 : check_failed(__FILE__, __LINE__, "not true: %s", #cond_arg))
-/* whole numbers and pointers; a number with a fraction takes CHECK(a == b) */
+/* integers and pointers; for a number with a fraction use CHECK(a == b) */
 #define CHECK_EQ(a_arg, b_arg) check_equal((long long)(a_arg), (long long)(b_arg), #a_arg, #b_arg, __FILE__, __LINE__)
 #define CHECK_OK(call_arg) check_ok((long long)(call_arg), #call_arg, __FILE__, __LINE__)
 #define CHECK_STR(a_arg, b_arg) check_text((a_arg), (b_arg), #a_arg, __FILE__, __LINE__)

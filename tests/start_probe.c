@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * start_probe: an OpenSHMEM program that tells how many copies of libfabric are in the process. It may use libfabric
- * itself, as a program does that loads a library which is linked with it:
+ * start_probe: an OpenSHMEM program that reports how many copies of libfabric are in the process. It may use libfabric
+ * itself, like a program that loads a library linked with it:
  *
- *	start_probe [early | late] [close]    before or after shmem_init; and lets go of it before shmem_finalize
+ *	start_probe [early | late] [close]    before or after shmem_init; close: releases it before shmem_finalize
  *
  * PE n prints "PE n: C copies", after a round of puts.
  */
@@ -42,7 +42,7 @@ static void require(int good, const char *what)
 	exit(1);
 }
 
-/* Local, as a plug-in of somebody else loads it; asks for our provider by the module. */
+/* Local, as a third party's plug-in loads it; selects our provider by its module. */
 static void *use_libfabric(void)
 {
 	void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);

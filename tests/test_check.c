@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The check header itself, as C and as C++: a check that holds says nothing and goes on; one that does not prints its
- * line and ends the test. Each case runs in a child, whose status and words are compared.
+ * The check header itself, as C and as C++: a check that holds prints nothing and continues; one that does not prints
+ * its line and ends the test. Each case runs in a child, whose status and output are compared.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int g_rank = -1;
 
 static int g_wrong;
 
-/* Runs fn in a child: it ends with the status, and prints exactly the text behind the line number, or nothing. */
+/* Runs fn in a child: it must end with the status, and print exactly the text after the line number, or nothing. */
 static void ends(const char *name, void (*fn)(void), int status, const char *text)
 {
 	char said[2048] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads_here.h: how many threads this process has. Below 0: /proc does not say. */
+/* threads_here.h: how many threads this process has; negative if /proc does not tell. */
 #ifndef TESTS_THREADS_HERE_H
 #define TESTS_THREADS_HERE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * boot_probe.c: one PE of the multi-process tests; the first argument says what to do. Prints what a script can check.
+ * boot_probe.c: one PE of the multi-process tests; the first argument selects the action. Prints what a script can
+ * check.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* affinity */
@@ -145,8 +146,8 @@ static void hang(void)
 }
 
 /*
- * One is killed, and is long in ending, because the kernel waits a while for each of its inotify descriptors. A peer
- * sees its end of the pipe closed in the middle of that, and gives up.
+ * One PE is killed, and takes long to end, because the kernel waits a while for each of its inotify descriptors. A peer
+ * sees the pipe closed in the middle of that, and gives up.
  */
 static void fade(int who, const char *fifo)
 {
@@ -168,7 +169,7 @@ static void fade(int who, const char *fifo)
 	hang();
 }
 
-/* A child that holds this process as a debugger does, until it is killed. */
+/* Forks a child that stops this process as a debugger does, until the child is killed. */
 static void be_held(void)
 {
 	const pid_t held = getpid();
@@ -178,7 +179,7 @@ static void be_held(void)
 	if (fork() != 0) {
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 		CHECK(write(ready[1], "", 1) == 1);
-		usleep(100000); /* it may hold us from now on */
+		usleep(100000); /* from now on it may be stopped */
 		return;
 	}
 	CHECK(read(ready[0], &byte, 1) == 1);
@@ -192,7 +193,7 @@ static void be_held(void)
 	hang();
 }
 
-/* One does not run for a while, and the others hear of it. */
+/* One PE does not run for a while, and the others notice. */
 static void stops(int who, const char *how)
 {
 	CHECK(!pgas_boot_is_stopped(-1) && !pgas_boot_is_stopped(n));
@@ -215,7 +216,7 @@ static void stops(int who, const char *how)
 		CHECK(r == who || !pgas_boot_is_stopped(r));
 }
 
-/* What a PE does between init and finalize. Returns the exit status. */
+/* A PE's action between init and finalize. Returns the exit status. */
 static int act(const char *what, int argc, char **argv)
 {
 	int who = argc > 2 ? atoi(argv[2]) : 0;
@@ -234,7 +235,7 @@ static int act(const char *what, int argc, char **argv)
 		for (int i = 0; i < count && i < 64; i++)
 			used += snprintf(line + used, sizeof line - (size_t)used, " %d", ranks[i]);
 		puts(line);
-	} else if (strcmp(what, "apart") == 0) { /* ranks beside us share memory with us, and no others do */
+	} else if (strcmp(what, "apart") == 0) { /* local ranks share memory with us, and no others do */
 		char why[320];
 		uint64_t mine = 0, *all = malloc(sizeof *all * (size_t)n);
 		int ranks[64], count = pgas_boot_local(ranks, 64), same = 0;
@@ -246,7 +247,7 @@ static int act(const char *what, int argc, char **argv)
 		for (int i = 0; i < count; i++)
 			CHECK(all[ranks[i]] == mine);
 		free(all);
-	} else if (strcmp(what, "short") == 0) { /* one does not come to the last barrier, and ends well */
+	} else if (strcmp(what, "short") == 0) { /* one skips the last barrier, and ends successfully */
 		if (me != who && pgas_boot_barrier() != 0)
 			exit(97);
 	} else if (strcmp(what, "crash") == 0 && me == who) {
@@ -274,7 +275,7 @@ static int act(const char *what, int argc, char **argv)
 		if (me == who)
 			_exit(3);
 		hang();
-	} else if (strcmp(what, "orphan") == 0) { /* a child in a session of its own, that no process group reaches */
+	} else if (strcmp(what, "orphan") == 0) { /* a child in its own session, that no process group reaches */
 		if (fork() == 0) {
 			setsid();
 			signal(SIGTERM, SIG_IGN);
@@ -346,7 +347,7 @@ int main(int argc, char **argv)
 	int rc = act(what, argc, argv);
 	if (strcmp(what, "crash") == 0 || strcmp(what, "kill") == 0 || strcmp(what, "exit") == 0 ||
 	    strcmp(what, "abort") == 0 || strcmp(what, "leave") == 0 || strcmp(what, "early") == 0)
-		if (pgas_boot_barrier() != 0) /* the others wait for one who does not come */
+		if (pgas_boot_barrier() != 0) /* the others wait for one that never comes */
 			return 97;
 	if (pgas_boot_finalize() != 0)
 		return 96;

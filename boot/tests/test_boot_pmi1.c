@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_boot_pmi1.c: the PMI-1 wire against a launcher of our own, a child process at the other end of a socket, that
- * answers as told: properly, in pieces, with nonsense, or not at all.
+ * test_boot_pmi1.c: the PMI-1 wire against our own launcher, a child process at the other end of a socket, that answers
+ * as told: properly, in pieces, with nonsense, or not at all.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -53,7 +53,7 @@ static void serve(int fd, enum manner manner)
 		if (manner == SILENT_END)
 			_exit(0);
 		if (strlen(line) > 1000)
-			_exit(2); /* no launcher is asked to read more */
+			_exit(2); /* no launcher need read more */
 		if (manner == NONSENSE)
 			answer(fd, manner, "what did you say?\n");
 		else if (strncmp(line, "cmd=init ", 9) == 0)
@@ -153,7 +153,7 @@ static void exchange(void)
 	assert_int_equal(pgas_boot_finalize(), 0);
 	assert_int_equal(pgas_boot_size(), 0);
 	assert_int_equal(pgas_boot_barrier(), -EINVAL);
-	/* again: the launcher would not take a second init of this process, nor the same keys */
+	/* again: the launcher would not accept a second init of this process, nor the same keys */
 	assert_int_equal(pgas_boot_init(), 0);
 	assert_int_equal(pgas_boot_size(), 1);
 	assert_int_equal(pgas_boot_allgather(big + 1, 500, got), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_boot_single.c: the bootstrap without a launcher: a job of one, whatever leftovers of other jobs the environment
- * holds.
+ * test_boot_single.c: the bootstrap without a launcher: a job of one, whatever variables other jobs left in the
+ * environment.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -117,7 +117,7 @@ static void test_single_keys_have_bounds(void **state)
 	assert_int_equal(pgas_boot_put(NULL, "", 0), -EINVAL);
 }
 
-/* A process that is certainly over. */
+/* The pid of a process that has certainly ended. */
 static int dead_pid(void)
 {
 	pid_t pid = fork();
@@ -133,7 +133,7 @@ static void test_single_leftover_board_is_ignored(void **state)
 	char text[96];
 	snprintf(text, sizeof text, "2:%d:77:0:0123456789abcdef:fedcba9876543210", dead_pid());
 	setenv("PGAS_BOOT", text, 1);
-	setenv("PMIX_NAMESPACE", "oshrun-fedcba9876543210", 1); /* came with the board, and went with it */
+	setenv("PMIX_NAMESPACE", "oshrun-fedcba9876543210", 1); /* left by the same job as the board */
 	setenv("PMIX_RANK", "0", 1);
 	assert_single();
 }
@@ -156,7 +156,7 @@ static void test_single_leftover_pmi_is_ignored(void **state)
 	setenv("PMI_FD", "777", 1);
 	setenv("PMI_RANK", "3", 1);
 	setenv("PMI_SIZE", "4", 1);
-	setenv("PGAS_BOOT_LAUNCHER", "single", 1); /* or libpmi2 would be asked next */
+	setenv("PGAS_BOOT_LAUNCHER", "single", 1); /* otherwise libpmi2 would be tried next */
 	assert_single();
 }
 
@@ -168,7 +168,7 @@ static void test_single_nonsense_is_an_error(void **state)
 	unsetenv("PGAS_BOOT");
 	setenv("PGAS_BOOT_LAUNCHER", "nonsense", 1);
 	assert_int_equal(pgas_boot_init(), -EINVAL);
-	setenv("PGAS_BOOT_LAUNCHER", "oshrun", 1); /* asked for, and not there */
+	setenv("PGAS_BOOT_LAUNCHER", "oshrun", 1); /* requested, but not present */
 	assert_int_equal(pgas_boot_init(), -EINVAL);
 }
 
@@ -208,7 +208,7 @@ static void test_single_environment(void **state)
 static void test_single_task_of_srun_without_mpi_refuses(void **state)
 {
 	(void)state;
-	setenv("SLURM_STEP_NUM_TASKS", "4", 1); /* no step: a batch script */
+	setenv("SLURM_STEP_NUM_TASKS", "4", 1); /* not a step: a batch script */
 	assert_single();
 	assert_int_equal(pgas_boot_finalize(), 0);
 	setenv("SLURM_STEP_ID", "0", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// test_boot_text.cpp: the text forms of PMI: where ranks are, and bytes as keys and values.
+// test_boot_text.cpp: the text forms of PMI: the placement of ranks, and bytes as keys and values.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -18,7 +18,7 @@ using pgas::boot::text_kvs;
 
 namespace {
 
-// "0 1 4" for the ranks beside `rank`, or "?"
+// "0 1 4" for the ranks on rank's node, or "?"
 const char *local(const char *mapping, int rank, int size)
 {
 	static char text[256];
@@ -36,11 +36,11 @@ void test_mapping_blocks_and_rounds(void **)
 	assert_string_equal(local("(vector,(0,1,4))", 2, 4), "0 1 2 3");
 	assert_string_equal(local("(vector,(0,2,2))", 1, 4), "0 1");
 	assert_string_equal(local("(vector,(0,2,2))", 2, 4), "2 3");
-	assert_string_equal(local("(vector,(0,2,1))", 0, 5), "0 2 4"); // goes round
+	assert_string_equal(local("(vector,(0,2,1))", 0, 5), "0 2 4"); // wraps around
 	assert_string_equal(local("(vector,(0,2,1))", 3, 5), "1 3");
 	assert_string_equal(local("(vector,(0,1,3),(1,1,1))", 3, 4), "3");
 	assert_string_equal(local("(vector,(0,1,1),(1,1,2),(0,1,1))", 0, 4), "0 3");
-	assert_string_equal(local("(vector,(0,1,8))", 0, 2), "0 1"); // room for more than there are
+	assert_string_equal(local("(vector,(0,1,8))", 0, 2), "0 1"); // more slots than ranks
 }
 
 void test_mapping_nonsense_is_refused(void **)
@@ -84,7 +84,7 @@ void test_kvs_any_length_comes_back(void **)
 			assert_int_equal(kvs_put(kvs, 12345, key.c_str(), value.data(), bytes), 0);
 			assert_int_equal(kvs_get(kvs, 12345, key.c_str(), got.data(), got.size()), bytes);
 			assert_memory_equal(got.data(), value.data(), bytes);
-			assert_int_equal(got[bytes], 'x'); // nothing is written behind it
+			assert_int_equal(got[bytes], 'x'); // nothing is written past the end
 			assert_int_equal(kvs_get(kvs, 12345, key.c_str(), nullptr, 0), bytes);
 			assert_int_equal(kvs_get(kvs, 1, key.c_str(), nullptr, 0), -ENOENT);
 		}

@@ -65,7 +65,7 @@ int index_of(const device *d)
 	return i;
 }
 
-// The one that DEVICES_TEST_KIND names, with its real driver.
+// The device that DEVICES_TEST_KIND names, with its real driver.
 const device &real_device(const char *name)
 {
 	static device real = {name, name, nullptr, nullptr, nullptr, true};
@@ -194,7 +194,7 @@ peer start_peer(const char *role, int rank)
 
 void tell(const peer &p, const void *data, size_t bytes)
 {
-	assert_int_equal(write(p.target, data, bytes), bytes); // less than a pipe holds
+	assert_int_equal(write(p.target, data, bytes), bytes); // less than a pipe's capacity
 }
 
 void hear(const peer &p, void *data, size_t bytes)
@@ -241,7 +241,7 @@ int run_role(int argc, char **argv)
 	peer with;
 	with.source = atoi(argv[4]);
 	with.target = atoi(argv[5]);
-	unsetenv("FAKE_DRIVER_FAIL"); // the parent's trouble
+	unsetenv("FAKE_DRIVER_FAIL"); // meant for the parent
 	const int which = atoi(argv[3]);
 	const char *only = getenv("DEVICES_TEST_KIND");
 	choose(only ? real_device(only) : *kDevices[which]);

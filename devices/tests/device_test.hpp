@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the tests of the kinds share: the devices that they run on, and a process of its own that plays a peer.
+// Shared by the tests of the kinds: the devices that they run on, and a separate process that acts as a peer.
 //
 // DEVICES_TEST_KIND=cuda runs the tests on that kind alone, with its real driver.
 #pragma once
@@ -28,26 +28,26 @@ struct device {
 	const char *title;
 	const char *kind;
 	const char *variable;      // null: none
-	const char *value;         // "@NAME": the module of that name beside this program
-	const char *batch;         // the call for several pieces, if there is a fake that counts it
-	bool queued;               // a driver's, and no emulation of ours
-	const char *omp = nullptr; // what the fake OpenMP runtime of this program gives (fake_omp.cpp)
+	const char *value;         // "@NAME": the module NAME next to this program
+	const char *batch;         // the call for several pieces, if a fake counts it
+	bool queued;               // by a driver, not emulated
+	const char *omp = nullptr; // the memory that this program's fake OpenMP runtime returns (fake_omp.cpp)
 };
 
-extern const device *const kDevices[]; // null ends them
-extern const device *const kFakes[];   // those of them whose driver is a fake
-extern const device *g_device;         // what the cases run on
+extern const device *const kDevices[]; // ends with null
+extern const device *const kFakes[];   // those whose driver is a fake
+extern const device *g_device;         // the device that the cases run on
 extern kind *g_kind;
 
-void choose(const device &d); // sets its environment and finds the kind; is not open yet
-int open_kind(void **);       // setup and teardown of a case: the kind is open, and leaves nothing behind
+void choose(const device &d); // sets its environment and finds the kind, but does not open it
+int open_kind(void **);       // setup and teardown of a case: opens the kind, and checks that nothing is left
 int close_kind(void **);
 
-// The fake's counters; -1: the driver is none.
+// The fake's counters; -1 if the driver is not a fake.
 int fake_calls(const char *name);
 int fake_left();
 bool fake_has(const char *function);
-void fake_forget(); // all that is left
+void fake_forget(); // everything left
 
 // Checks and bytes.
 void good(int rc, const char *what); // fails with last_error()
@@ -56,7 +56,7 @@ void pattern(void *dst, size_t bytes, unsigned seed);
 void put(uintptr_t end, const void *src, size_t bytes); // and finishes
 void fetch(void *dst, uintptr_t begin, size_t bytes);
 
-// A process of this program that runs the role of that name on the same device, with a pipe each way.
+// A process of this program that runs the named role on the same device, with a pipe in each direction.
 struct peer {
 	pid_t pid = -1;
 	int target = -1, source = -1;
@@ -64,16 +64,16 @@ struct peer {
 peer start_peer(const char *role, int rank);
 void tell(const peer &p, const void *data, size_t bytes);
 void hear(const peer &p, void *data, size_t bytes); // fails when the peer has ended
-void end_peer(peer &p);                             // it must have ended well
-int hold_region(const peer &with, size_t bytes);    // a role: gives a region, and holds it until the pipe ends
-int run_role(int argc, char **argv);                // of main(): -1 when this process is no peer
+void end_peer(peer &p);                             // checks that it ended successfully
+int hold_region(const peer &with, size_t bytes);    // a role: shares a region, and keeps it until the pipe ends
+int run_role(int argc, char **argv);                // for main(): -1 if this process is not a peer
 
-using group = int(); // runs the cases on the chosen device, and returns how many failed
-int run_devices(const device *const *devices, group *run); // of main()
+using group = int(); // runs the cases on the chosen device; returns how many failed
+int run_devices(const device *const *devices, group *run); // for main()
 
-// What the program's peers do; 0 when all is well. Defined by each program.
+// Runs a peer's role; returns 0 on success. Defined by each program.
 int play(const char *role, int rank, const peer &with);
 
 } // namespace device_test
 
-extern "C" int fake_omp_left() __attribute__((weak)); // blocks; absent where the program has no fake_omp.cpp
+extern "C" int fake_omp_left() __attribute__((weak)); // blocks; absent if the program has no fake_omp.cpp

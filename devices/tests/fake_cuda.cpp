@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A CUDA driver without a device: see fake_driver.hpp. Calls come in the order that the real one wants: nothing before
-// cuInit, nothing about memory without a current context, and a process cannot open a handle of its own. Kernels run by
-// their text (fake_ptx.hpp). Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
-// older one. FAKE_CUDA_NO_PEER_ATOMICS: the devices have no link with atomics. Memory that was opened is device 0's.
+// A CUDA driver without a device: see fake_driver.hpp. Calls must come in the order that the real one requires: nothing
+// before cuInit, nothing about memory without a current context, and a process cannot open its own handle. Kernels run
+// from their text (fake_ptx.hpp). Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
+// older one. FAKE_CUDA_NO_PEER_ATOMICS: the devices have no link with atomics. Opened memory belongs to device 0.
 // FAKE_CUDA_POOLS: memory has no context.
 #include "fake_driver.hpp"
 
@@ -50,7 +50,7 @@ struct ipc {
 };
 constexpr uint64_t kMagic = 0x66616b6563756461;
 
-// A context that was retained and is current, and the stream given is of it.
+// Returns 0 if a retained context is current, and the given stream belongs to it.
 int usable(const cuda_stream_of *stream)
 {
 	if (!g_init)
@@ -318,7 +318,7 @@ FAKE cuMemsetD8Async(cuda_address dest, unsigned char byte, size_t bytes, cuda_s
 
 namespace {
 
-// Last piece first: nobody may count on their order.
+// Last piece first: callers may not rely on their order.
 int copy_batch(const cuda_address *dests, const cuda_address *sources, const size_t *sizes, size_t count,
 	       const cuda_copy_attributes *how, const size_t *first, size_t hows, cuda_stream stream)
 {
@@ -389,8 +389,8 @@ FAKE cuModuleGetFunction(cuda_function *function, cuda_module module, const char
 	return 0;
 }
 
-// Arguments are taken now, and the kernel runs when somebody waits. Its last thread comes first: nobody may count on
-// their order.
+// Arguments are read now, and the kernel runs at the next wait. Its last thread runs first: callers may not rely on the
+// order.
 FAKE cuLaunchKernel(cuda_function function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,
 		    unsigned threads_z, unsigned, cuda_stream stream, void **arguments, void **)
 {

@@ -28,10 +28,10 @@ struct state {
 	std::list<block> blocks;
 	std::vector<std::function<void()>> queue;
 	std::map<std::string, int> calls, objects;
-	std::string fail; // FAKE_DRIVER_FAIL as it was read last
+	std::string fail; // the last value of FAKE_DRIVER_FAIL
 	std::string fail_name;
 	int fail_in = 0, fail_code = 0;
-	bool wrong = false; // a kernel
+	bool wrong = false; // a kernel failed
 };
 
 state &all()
@@ -62,7 +62,7 @@ block *add(sort what, size_t bytes, int fd, int device)
 	return &all().blocks.back();
 }
 
-// Where the fake reaches it; null: beyond the end. Host memory that is not pinned is what it is.
+// Where the fake reaches it; null: past the end. Addresses of unpinned host memory are unchanged.
 char *reach(uintptr_t addr, size_t bytes, bool &known)
 {
 	const block *b = find(addr);
@@ -114,7 +114,7 @@ block *make(sort what, size_t bytes, int device)
 	}
 	block *b = add(what, bytes, fd, device);
 	if (b && what == sort::memory)
-		memset(b->driver, 0xd5, std::min<size_t>(bytes, 65536)); // memory is not given as zeros
+		memset(b->driver, 0xd5, std::min<size_t>(bytes, 65536)); // memory is not zeroed
 	return b;
 }
 

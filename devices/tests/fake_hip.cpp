@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A HIP runtime without a device: see fake_driver.hpp. As in the real one, device 0 is current in each thread until
-// another is set, and nothing but hipInit need come first.
+// another is set, and only hipInit must come first.
 #include "fake_driver.hpp"
 
 #include "../src/hip_api.hpp"
@@ -197,7 +197,7 @@ FAKE hipStreamCreateWithFlags(hip_stream *stream, unsigned flags)
 
 FAKE hipStreamDestroy(hip_stream stream)
 {
-	FAKE_BEGIN("hipStreamDestroy", nullptr); // whatever device is current
+	FAKE_BEGIN("hipStreamDestroy", nullptr); // on any current device
 	if (!g_streams.remove_if([=](const hip_stream_of &one) { return &one == stream; }))
 		return kCudaInvalidHandle;
 	fake::count("streams", -1);

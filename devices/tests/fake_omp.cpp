@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An OpenMP target runtime in the test program itself, where the kind looks for one. FAKE_OMP says whose memory it
-// gives: "cpu", "cuda" (from the fake driver, device 1), "shared" (the CPU's, but a file's), "" (none at all).
+// An OpenMP target runtime in the test program itself, where the kind looks for one. FAKE_OMP selects the memory that
+// it returns: "cpu", "cuda" (from the fake driver, device 1), "shared" (the CPU's, but a file's), "" (none at all).
 #include "../src/cuda_api.hpp"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ bool gives(const char *what)
 	return strcmp(getenv("FAKE_OMP"), what) == 0;
 }
 
-// On the runtime's own context, and without a trace in the caller's thread.
+// Runs `body` on the runtime's own context, and restores the caller thread's.
 template <class Body>
 void with_cuda(Body body)
 {
@@ -87,7 +87,7 @@ OMP_API void omp_target_free(void *block, int device)
 	if (device != 3)
 		abort();
 	if (gives("cpu")) {
-		memset(block, 0x3c, 4096); // what allocators do with blocks that are free
+		memset(block, 0x3c, 4096); // as allocators do with free blocks
 		free(block);
 	} else if (gives("cuda")) {
 		with_cuda([&] {

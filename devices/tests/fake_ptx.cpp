@@ -14,7 +14,7 @@ namespace {
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 constexpr const char *kSpecial[] = {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%ctaid.y"};
-// What an instruction begins with, without rounding and scope, and ends with before its type.
+// The start of an instruction, without rounding and scope, and its end before the type.
 constexpr struct {
 	const char *begin, *end;
 	opcode what;
@@ -51,7 +51,7 @@ constexpr struct {
 	{"atom.sys.global", "xor", opcode::atomic_xor},
 };
 
-size_t bytes_of(const std::string &type) // "u32", "b8"; 0: no type
+size_t bytes_of(const std::string &type) // "u32", "b8"; 0: not a type
 {
 	if (type.empty() || !strchr("usbf", type[0]))
 		return 0;

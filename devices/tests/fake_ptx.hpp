@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the fake CUDA driver has in place of a device: it reads the text of a kernel and does what it says, thread after
-// thread, so that the tests try the kernels themselves and not what somebody thinks of them. It knows the instructions
-// that our kernels are made of, and refuses the rest as a driver refuses a text that it cannot compile: unknown
-// instructions, registers that are not declared, labels that are nowhere.
+// The fake CUDA driver's replacement for a device: it reads the text of a kernel and executes it, thread after thread,
+// so that the tests run the kernels themselves and not a model of them. It knows the instructions that our kernels use,
+// and refuses the rest as a driver refuses a text that it cannot compile: unknown instructions, undeclared registers,
+// missing labels.
 #pragma once
 
 #include <cstddef>
@@ -44,10 +44,10 @@ struct kernel {
 	std::vector<instruction> code;
 };
 
-// All kernels of a text by their names; false: `why` has the line that is wrong.
+// Reads all kernels of a text, by name. Returns false with the bad line in `why`.
 bool read_ptx(const std::string &text, std::map<std::string, kernel> &out, std::string &why);
 
-// One thread. False: it has touched memory that is not the device's, and `why` says where.
+// Runs one thread. Returns false if it accessed memory that is not the device's, with the place in `why`.
 struct thread_place {
 	uint32_t thread, threads, block, blocks, block_y;
 };

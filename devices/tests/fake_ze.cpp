@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A Level Zero loader with a driver and no device: see fake_driver.hpp. Commands between two barriers run in the
-// opposite order, and an IPC handle is a descriptor in its first four bytes, which must be one of the process that
-// opens it. Compiled with FAKE_ZE_DESCRIPTORS, handles are something else, and there are calls to get the descriptor.
+// A Level Zero loader with a driver and no device: see fake_driver.hpp. Commands between two barriers run in reverse
+// order, and an IPC handle is a descriptor in its first four bytes, which must belong to the process that opens it.
+// Compiled with FAKE_ZE_DESCRIPTORS, handles are something else, and there are calls to get the descriptor.
 #include "fake_driver.hpp"
 
 #include "../src/ze_api.hpp"

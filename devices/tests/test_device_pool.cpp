@@ -50,7 +50,7 @@ void open_pool(pool *p, size_t bytes)
 	assert_null(p->check());
 }
 
-// nothing is used, and everything is one block again
+// no block is used, and all memory is one free block again
 void assert_whole(const pool *p, size_t bytes)
 {
 	assert_null(p->check());
@@ -94,7 +94,7 @@ struct block {
 
 struct model {
 	size_t granules, blocks, used;
-	int owner[kMostGranules]; // 0: free; else the number of its block, from 1
+	int owner[kMostGranules]; // 0: free; otherwise the number of its block, from 1
 	block list[kMostBlocks];
 	int number[kMostBlocks];
 };
@@ -160,7 +160,7 @@ void model_remove(size_t which)
 	g_model.number[which] = g_model.number[g_model.blocks];
 }
 
-const block *model_at(uint64_t offset) // the block that has this byte
+const block *model_at(uint64_t offset) // the block that contains this byte
 {
 	if (offset / kGranule >= g_model.granules || !g_model.owner[offset / kGranule])
 		return nullptr;
@@ -187,11 +187,11 @@ void compare_all()
 
 struct shape {
 	size_t pool_bytes, most_bytes;
-	unsigned fill;    // of 100 calls that many allocate
-	unsigned aligned; // of 100 allocations that many ask for an alignment
+	unsigned fill;    // this many of 100 calls allocate
+	unsigned aligned; // this many of 100 allocations request an alignment
 };
 
-size_t random_size(size_t most) // all magnitudes alike
+size_t random_size(size_t most) // all magnitudes are equally likely
 {
 	const size_t scale = most >> below(static_cast<uint64_t>(64 - __builtin_clzll(most)));
 	return 1 + below(scale);
@@ -204,7 +204,7 @@ void try_alloc(const shape &s)
 	if (g_model.blocks == kMostBlocks)
 		return;
 	const uint64_t offset = g_pool->alloc(bytes, align);
-	if (offset == kNone) { // it must find whatever there is
+	if (offset == kNone) { // it must find any free block that fits
 		assert_false(model_has_room(bytes, align));
 		return;
 	}
@@ -275,7 +275,7 @@ void test_random_mixed_blocks(void **)
 {
 	run_shape({4 * kMiB, 64 * kKiB, 60, 0}, 21);
 	run_shape({4 * kMiB, 64 * kKiB, 55, 20}, 22);
-	run_shape({3 * kMiB + 192, 4 * kMiB, 60, 10}, 23); // no power of two, and requests beyond the whole
+	run_shape({3 * kMiB + 192, 4 * kMiB, 60, 10}, 23); // not a power of two, and requests larger than the pool
 }
 
 void test_random_tiny_pools(void **)
@@ -319,7 +319,7 @@ void test_errors(void **)
 	assert_true(g_pool->covers(a, 300));
 	assert_true(g_pool->covers(a + 299, 1));
 	assert_false(g_pool->covers(a, 301));
-	assert_false(g_pool->covers(a + 300, 0)); // rounded up, not asked for
+	assert_false(g_pool->covers(a + 300, 0)); // rounded up, not requested
 	assert_false(g_pool->covers(a + 1, SIZE_MAX));
 	assert_false(g_pool->covers(kNone, 1));
 	assert_true(g_pool->release(a));
@@ -359,7 +359,7 @@ void test_large_sizes_waste_nothing(void **)
 	assert_whole(g_pool, odd);
 }
 
-// a list of large blocks holds several sizes: that one fits must be found behind a hundred that do not
+// a list of large blocks holds several sizes: a fitting block must be found after a hundred that do not fit
 void test_large_fit_behind_misfits(void **)
 {
 	constexpr unsigned kBlocks = 100;
@@ -370,7 +370,7 @@ void test_large_fit_behind_misfits(void **)
 		assert_int_not_equal(item[i], kNone);
 		assert_int_not_equal(g_pool->alloc(64), kNone); // keeps the holes apart
 	}
-	while (g_pool->alloc(64) != kNone) // nothing larger is left
+	while (g_pool->alloc(64) != kNone) // no larger hole is left
 		;
 	for (unsigned i = 0; i <= kBlocks; i++)
 		assert_true(g_pool->release(item[i]));
@@ -399,7 +399,7 @@ void test_exhausted_and_fragmented(void **)
 	assert_whole(g_pool, kBlocks * kGranule);
 }
 
-// A PE that had another life before gives the same offsets, although its tables are elsewhere and grew before.
+// A PE that used its pool before gives the same offsets, although its tables are elsewhere and have grown.
 void test_same_calls_same_offsets(void **)
 {
 	open_pool(g_other, kGiB);
@@ -442,7 +442,7 @@ void test_records_follow_use(void **)
 	assert_null(g_pool->check());
 }
 
-// no memory for records: kNone, nothing lost, and it goes on when there is some again
+// no memory for records: kNone, nothing is lost, and it works again when there is memory
 void test_no_memory_for_records(void **)
 {
 	struct rlimit had;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_choice.cpp: a program chooses devices by itself, several of a kind in one process, and brings memory
-// that it has of the driver. With the fake drivers, which have two devices.
+// test_devices_choice.cpp: a program chooses devices itself, several of a kind in one process, and brings memory that
+// it got from the driver. With the fake drivers, which have two devices.
 #include "device_test.hpp"
 
 #include <cerrno>
@@ -60,7 +60,7 @@ void test_devices_of_a_number(void **)
 		assert_true(first.own->number() != second.own->number());
 		assert_int_equal(none.rc, -ENODEV);
 		assert_non_null(strstr(none.why, "there is no"));
-		// as the owner of a handle calls it; a device that this process does not see is none of these
+		// numbered as the owner of a handle does; a device that this process does not see is not one of these
 		device_choice place;
 		place.place = second.own->number();
 		const object same(place);
@@ -117,7 +117,7 @@ void test_memory_of_the_program_is_joined(void **)
 		assert_non_null(strstr(library.own->last_error(), "not memory of the device"));
 		assert_int_equal(program.own->join(part, sizeof out, none), -EINVAL);
 		assert_true(!none.addr);
-		library.own->release(joined); // and the memory is still the program's
+		library.own->release(joined); // the memory still belongs to the program
 		copy_back(*program.own, back, whole.addr, sizeof back);
 		program.own->release(whole);
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_cuda.cpp: what only the CUDA kind has: contexts, and drivers that can do less than others. With the fake
+// test_devices_cuda.cpp: features of the CUDA kind only: contexts, and drivers with fewer capabilities. With the fake
 // driver.
 #include "device_test.hpp"
 
@@ -19,7 +19,7 @@ using namespace device_test;
 
 namespace {
 
-cuda_api g_api; // the program's own calls of the driver
+cuda_api g_api; // the program's own driver calls
 
 int load(void **)
 {
@@ -58,7 +58,7 @@ void test_cuda_processes_spread_over_devices(void **)
 	assert_true(numbers[0] == numbers[2] && numbers[1] == numbers[3] && numbers[0] != numbers[1]);
 }
 
-// A device that the program has chosen: no thread's current context changes, not even that of one without.
+// A device that the program has chosen: no thread's current context changes, even if it has none.
 void test_cuda_chosen_device_leaves_contexts_alone(void **)
 {
 	device_choice which;
@@ -97,7 +97,7 @@ void test_cuda_context_that_is_current_is_taken(void **)
 	assert_int_equal(device_of(r), 1);
 	g_kind->close();
 	assert_int_equal(g_api.get_current(&now), 0);
-	assert_ptr_equal(now, mine); // and is still the program's
+	assert_ptr_equal(now, mine); // still the program's
 	assert_int_equal(g_api.set_current(nullptr), 0);
 	assert_int_equal(g_api.release_primary(1), 0);
 	assert_int_equal(fake_left(), 0);
@@ -137,7 +137,7 @@ void test_cuda_kernel_or_batch_that_does_not_work_is_done_otherwise(void **)
 	pattern(sent, sizeof sent, 3);
 	const piece there[] = {{pos, sent, 32}, {pos + 32, sent + 32, 32}};
 	const int batches_before = fake_calls(g_device->batch), kernels = fake_calls("cuLaunchKernel");
-	setenv("FAKE_DRIVER_FAIL", "cuModuleLoadData:1:218", 1); // the kernel of pieces
+	setenv("FAKE_DRIVER_FAIL", "cuModuleLoadData:1:218", 1); // the kernel for pieces
 	GOOD(g_kind->copy(there, 2));
 	GOOD(g_kind->copy(there, 2));
 	assert_int_equal(fake_calls(g_device->batch), batches_before + 2);
@@ -194,7 +194,7 @@ void test_cuda_atomics_over_a_link_without_them_are_refused(void **)
 			 -EOPNOTSUPP);
 	assert_non_null(strstr(g_kind->last_error(), "no atomics"));
 	g_kind->drop(opened);
-	GOOD(g_kind->take(theirs, opened)); // now over a link that has them
+	GOOD(g_kind->take(theirs, opened)); // now over a link that supports them
 	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.addr + 64), 8, 1, 0, &old));
 	g_kind->close();
 	assert_int_equal(fake_left(), 0);

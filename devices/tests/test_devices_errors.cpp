@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_errors.cpp: every function of a driver fails once, at each of the places where it is called. The call of
-// ours that needed it says so in the driver's words, and all is given back. A driver that is missing, too old or
-// without a device is told by open().
+// test_devices_errors.cpp: every function of a driver fails once, at each place where it is called. Our call that
+// needed it reports the error in the driver's words, and all resources are released. open() reports a driver that is
+// missing, too old or without a device.
 #include "device_test.hpp"
 
 #include "../src/cuda_api.hpp"
@@ -28,12 +28,12 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 handle g_theirs; // of a peer's region
 
-// What one of our calls did.
+// The results of one run of our calls.
 struct outcome {
 	int rc = 0;
 	std::string text; // last_error() of the first that failed
 	int failures = 0;
-	int calls = 0; // of the function in question, by those of our calls that can say that it failed
+	int calls = 0; // of the driver function under test, by those of our calls that can report its failure
 	void note(int one)
 	{
 		if (one == 0)
@@ -46,7 +46,7 @@ struct outcome {
 	}
 };
 
-// Everything that a kind can do, once. Goes on after a failure with what it has.
+// Calls everything a kind can do, once. Continues after a failure with what it has.
 outcome everything(const char *function)
 {
 	outcome o;
@@ -93,8 +93,8 @@ outcome everything(const char *function)
 // How a function may fail.
 enum class effect {
 	told,      // our call fails
-	ignored,   // there is another way, or what it says is not needed
-	give_back, // nobody is told; what it was to give back is the driver's loss
+	ignored,   // there is another way, or the result is not needed
+	give_back, // no call fails; the resource is lost to the driver
 };
 
 effect effect_of(const char *name)
@@ -120,9 +120,9 @@ effect effect_of(const char *name)
 	return effect::told;
 }
 
-// Calls whose failure changes nothing: the first question about a pointer is whether its device is another, those
-// about a device behind the first are where it is, and every second change of the current device puts back what was.
-// The first kernel copies pieces, which there are other ways for (test_devices_cuda.cpp).
+// Calls whose failure changes nothing: the first query about a pointer is whether its device is a different one,
+// queries about a device after the first are about its location, and every second change of the current device restores
+// the previous one. The first kernel copies pieces, for which there are other ways (test_devices_cuda.cpp).
 bool is_a_help(const char *name, int call)
 {
 	return (call == 1 && strcmp(name, "cuPointerGetAttribute") == 0) ||
@@ -138,7 +138,7 @@ void fail_at(const char *name, int call, int code)
 	setenv("FAKE_DRIVER_FAIL", text, 1);
 }
 
-// Lets the n-th call of the function fail, for n = 1, 2, ... until there is no such call.
+// Makes the n-th call of the function fail, for n = 1, 2, ... until there is no such call.
 void fail_everywhere(const char *name, int code, const char *words)
 {
 	const std::string want = std::string(name) + ": " + words;
@@ -170,7 +170,7 @@ void fail_everywhere(const char *name, int code, const char *words)
 	}
 }
 
-// All functions of the driver that a kind uses, as it finds them.
+// All driver functions that a kind uses, with the names it looks up.
 std::vector<driver_symbol> symbols()
 {
 	const auto list = [](const auto &api) {
@@ -194,7 +194,7 @@ void test_errors_of_every_driver_call_are_told(void **)
 	for (const driver_symbol &one : symbols()) {
 		const char *name = one.name;
 		if (strstr(name, "GetErrorString") || (one.optional && !fake_has(name)) || strstr(name, "P2P") ||
-		    strstr(name, "Batch") || strcmp(name, "cuCtxGetDevice") == 0) // asked in other cases only
+		    strstr(name, "Batch") || strcmp(name, "cuCtxGetDevice") == 0) // called in other cases only
 			continue;
 		if (strcmp(g_device->kind, "ze") == 0)
 			fail_everywhere(name, kZeOutOfDeviceMemory, "out of device memory");
@@ -204,7 +204,7 @@ void test_errors_of_every_driver_call_are_told(void **)
 	end_peer(p);
 }
 
-// --- drivers that are not there --------------------------------------------------------------------------------------
+// --- missing drivers -------------------------------------------------------------------------------------------------
 
 int try_open(std::string &why)
 {
@@ -229,7 +229,7 @@ void test_driver_that_is_missing_is_told(void **)
 void test_driver_that_lacks_a_function_is_told(void **)
 {
 	std::string why;
-	setenv(g_device->variable, "libm.so.6", 1); // a library, and no driver
+	setenv(g_device->variable, "libm.so.6", 1); // a library, but not a driver
 	assert_int_equal(try_open(why), -ENODEV);
 	assert_non_null(strstr(why.c_str(), "too old: libm.so.6 has no "));
 	choose(*g_device);
@@ -246,7 +246,7 @@ void test_driver_without_a_device_is_told(void **)
 	assert_int_equal(fake_left(), 0);
 }
 
-// This program has none, and no fake of one.
+// This program has no OpenMP runtime, and no fake of one.
 void test_openmp_runtime_that_is_missing_is_told(void **)
 {
 	char why[200] = "";
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
 	if (getenv("DEVICES_TEST_KIND"))
-		return 77; // a real driver cannot be told to fail
+		return 77; // a real driver cannot be made to fail
 	const int rc = run_role(argc, argv);
 	return rc >= 0 ? rc : run_devices(kFakes, run);
 }

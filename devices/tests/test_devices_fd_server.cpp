@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_fd_server.cpp: descriptors by the socket of their owner: who gets which, and that nothing stays behind.
+// test_devices_fd_server.cpp: descriptors from their owner's socket: which process gets which, and that nothing is
+// left.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,7 @@ int entries(const char *folder)
 	return n;
 }
 
-// A thread that has been joined is still listed for a moment.
+// A joined thread is still listed for a moment.
 bool comes_to(const char *folder, int wanted)
 {
 	for (int i = 0; i < 2000 && entries(folder) != wanted; i++)
@@ -78,7 +79,7 @@ bool comes_to(const char *folder, int wanted)
 	return entries(folder) == wanted;
 }
 
-// Sockets of this name that the host has and that listen.
+// Number of listening sockets on this host with this process's name.
 int doors_of(int pid)
 {
 	char wanted[64], line[512];
@@ -102,7 +103,7 @@ double now()
 // --- another process that offers a file ------------------------------------------------------------------------------
 
 struct offer {
-	int32_t pid = -1, fd = -1, other = -1; // `other` is open there, and not offered
+	int32_t pid = -1, fd = -1, other = -1; // `other` is open there, but not offered
 	uint64_t door = 0;
 };
 
@@ -206,9 +207,9 @@ void test_door_gives_nothing_else(void **)
 	assert_int_equal(fd_of_peer(o.pid, -1, o.door), -EBADF);
 	assert_int_equal(fd_of_peer(o.pid, o.fd, o.door + 1), -ECONNREFUSED); // there is no such door
 	assert_non_null(strstr(t_error, "socket of process"));
-	assert_int_equal(fd_of_peer(o.pid, o.fd, 0), -EPERM); // nor has it any
+	assert_int_equal(fd_of_peer(o.pid, o.fd, 0), -EPERM); // it has no door
 	assert_int_equal(fd_of_peer(getpid(), o.fd, o.door), -ECONNREFUSED);
-	const int fd = fd_of_peer(o.pid, o.fd, o.door); // all of which it has survived
+	const int fd = fd_of_peer(o.pid, o.fd, o.door); // it has survived all of these
 	assert_true(says(fd, "offered"));
 	close(fd);
 }
@@ -244,7 +245,7 @@ void test_door_waits_for_nobody_long(void **)
 	const offer &o = g_owner.its;
 	const int silent = knock_plainly(), rude = knock_plainly();
 	assert_int_equal(send(rude, "what?", 5, 0), 5);
-	const int fd = fd_of_peer(o.pid, o.fd, o.door); // behind both of them
+	const int fd = fd_of_peer(o.pid, o.fd, o.door); // after both of them
 	assert_true(says(fd, "offered"));
 	close(fd);
 	close(silent);
@@ -255,7 +256,7 @@ void test_asker_waits_for_nobody_for_ever(void **)
 {
 	const offer &o = g_owner.its;
 	kill(g_owner.pid, SIGSTOP);
-	int status = 0; // all of its threads have stopped when the kernel says so
+	int status = 0; // all its threads have stopped once the kernel reports it
 	assert_int_equal(waitpid(g_owner.pid, &status, WUNTRACED), g_owner.pid);
 	assert_true(WIFSTOPPED(status));
 	const double start = now();
@@ -267,7 +268,7 @@ void test_asker_waits_for_nobody_for_ever(void **)
 	close(fd);
 }
 
-// What the child of another user finds; for its exit status.
+// Runs in the child as another user; returns its exit status.
 int ask_as_nobody()
 {
 	if (setresuid(kNobody, kNobody, kNobody) != 0)
@@ -284,7 +285,7 @@ int ask_as_nobody()
 void test_door_is_for_one_user(void **)
 {
 	if (geteuid() != 0)
-		skip(); // nobody here can be another user
+		skip(); // this user cannot become another one
 	const pid_t child = fork();
 	if (child == 0)
 		_exit(ask_as_nobody());
@@ -295,8 +296,7 @@ void test_door_is_for_one_user(void **)
 
 void test_door_leaves_nothing_behind(void **)
 {
-	// ThreadSanitizer starts a thread of its own with the first thread of the program: it must be there before we
-	// count.
+	// ThreadSanitizer starts its own thread with the program's first thread: it must exist before we count.
 	std::thread([] {}).join();
 	int threads = entries("/proc/self/task");
 	for (int unchanged = 0; unchanged < 20; unchanged++) {
@@ -312,7 +312,7 @@ void test_door_leaves_nothing_behind(void **)
 		const uint64_t door = door_offer(a);
 		assert_true(door != 0);
 		assert_int_equal(door_offer(b), door);
-		assert_int_equal(door_offer(a), door); // twice is once
+		assert_int_equal(door_offer(a), door); // a repeated offer counts once
 		assert_true(comes_to("/proc/self/task", threads + 1));
 		const int got = fd_of_peer(getpid(), b, door);
 		assert_true(says(got, "b"));
@@ -337,7 +337,7 @@ void test_door_of_a_parent_is_not_the_childs(void **)
 	const pid_t child = fork();
 	if (child == 0) {
 		const int b = file("b");
-		const uint64_t own = door_offer(b); // must not wait for a thread that is not here
+		const uint64_t own = door_offer(b); // must not wait for a thread that does not exist here
 		const int got = own != door ? fd_of_peer(getpid(), b, own) : -1;
 		_exit(own && says(got, "b") ? 0 : 1);
 	}

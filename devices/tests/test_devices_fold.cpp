@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_fold.cpp: folds by kernels: every form, operation and type beside what the CPU makes of the same rows,
-// whatever their number, length and alignment. Kinds without kernels say so. The fake CUDA driver runs the kernels'
-// text (fake_ptx.hpp); DEVICES_TEST_KIND=cuda runs them on a device.
+// test_devices_fold.cpp: folds by kernels: every form, operation and type compared with the CPU's result for the same
+// rows, whatever their number, length and alignment. Kinds without kernels report that. The fake CUDA driver runs the
+// kernels' text (fake_ptx.hpp); DEVICES_TEST_KIND=cuda runs them on a device.
 #include "device_test.hpp"
 
 #include <cerrno>
@@ -37,7 +37,7 @@ char *at(size_t offset)
 	return reinterpret_cast<char *>(g_memory.addr + offset);
 }
 
-// --- what must come out ----------------------------------------------------------------------------------------------
+// --- expected results ------------------------------------------------------------------------------------------------
 
 template <class T>
 T combined(fold_op op, T a, T b)
@@ -92,7 +92,7 @@ T number(size_t row, size_t i)
 }
 
 struct shape {
-	size_t rows, outs, elements, offset; // bytes from an aligned place on
+	size_t rows, outs, elements, offset; // bytes from an aligned address
 	bool in_place;
 };
 
@@ -121,12 +121,12 @@ void one_case(fold_form form, fold_op op, fold_type type, const shape &s)
 			for (size_t r = 1; r < begin; r++)
 				sum = combined(op, sum, number<T>(r, i));
 			if (form == fold_form::exclusive && std::is_floating_point_v<T>)
-				sum += T{}; // 0 is where it begins: never -0
+				sum += T{}; // it starts at 0: never -0
 			want[i] = sum;
 		}
 		fetch(got.data(), reinterpret_cast<uintptr_t>(outs[j]), s.elements * sizeof(T));
 		for (size_t i = 0; i < s.elements; i++) {
-			const bool both_none = got[i] != got[i] && want[i] != want[i]; // which of the NaNs is free
+			const bool both_none = got[i] != got[i] && want[i] != want[i]; // any NaN will do
 			if (both_none || memcmp(&got[i], &want[i], sizeof(T)) == 0)
 				continue;
 			print_error("form %u op %u type %u, %zu rows of %zu: out %zu differs at element %zu\n",
@@ -201,7 +201,7 @@ void test_fold_of_any_number_and_place_of_rows(void **)
 				one_type(fold_form::exclusive, fold_op::sum, type, {rows, rows, elements, size, true});
 				one_type(fold_form::inclusive, fold_op::sum, type, {rows, rows, elements, 0, true});
 			}
-		// more than all threads have at once
+		// more than all threads process at once
 		one_type(fold_form::all, fold_op::sum, type, {2, 2, (size_t{1} << 20) / size + 3, 0, true});
 	}
 }
@@ -221,7 +221,7 @@ void test_fold_comes_behind_copies_and_before_later_ones(void **)
 	GOOD(g_kind->submit_fold(f));
 	GOOD(g_kind->copy(&out, 1));
 	if (fake_calls("cuLaunchKernel") > 0)
-		assert_int_equal(got[2], 0); // nothing waits before finish()
+		assert_int_equal(got[2], 0); // nothing is waited for before finish()
 	GOOD(g_kind->finish());
 	assert_true(got[0] == 2 && got[1] == 4 && got[2] == 6);
 }
@@ -260,7 +260,7 @@ void test_fold_that_is_wrong_is_refused(void **)
 	f.row_count = kMostRows + 1;
 	assert_int_equal(g_kind->submit_fold(f), -EINVAL);
 	f.row_count = 2;
-	f.form = fold_form::inclusive; // with one out
+	f.form = fold_form::inclusive; // with one output
 	assert_int_equal(g_kind->submit_fold(f), -EINVAL);
 	f.form = fold_form::all;
 	f.op = fold_op::bor;
@@ -287,7 +287,7 @@ void test_fold_whose_kernel_is_not_compiled_says_so(void **)
 		assert_non_null(strstr(g_kind->last_error(), call));
 		unsetenv("FAKE_DRIVER_FAIL");
 	}
-	GOOD(g_kind->submit_fold(f)); // and works when it is
+	GOOD(g_kind->submit_fold(f)); // works once it compiles
 	GOOD(g_kind->finish());
 }
 

@@ -94,7 +94,7 @@ void test_memory_of_huge_pages_is_refused_where_there_are_none(void **)
 {
 	region r;
 	if (!g_device->queued)
-		return; // the emulated device has any
+		return; // the emulated device has any number
 	assert_int_equal(g_kind->allocate(4096, size_t{1} << 30, r), -EOPNOTSUPP);
 	assert_non_null(strstr(g_kind->last_error(), "pages"));
 	GOOD(g_kind->allocate(4096, 4096, r));
@@ -170,7 +170,7 @@ void test_copy_of_several_pieces_is_one_call_of_the_driver(void **)
 	assert_int_equal(submissions(), before + 1);
 }
 
-// One by one, and nobody waits for each: together, at the latest before any other call.
+// One by one, without a wait for each: submitted together, at the latest before any other call.
 void test_copy_with_others_is_submitted_with_them(void **)
 {
 	constexpr size_t kWords = 300;
@@ -207,7 +207,7 @@ void test_copy_with_others_is_done_before_what_follows(void **)
 	assert_true(old == word);
 	GOOD(g_kind->copy_with_others({at(g_memory, 24), &word, 8}));
 	GOOD(g_kind->fill(at(g_memory, 28), 0, 4));
-	// long ones do not wait, and come behind
+	// long ones are not deferred, and follow the earlier ones
 	GOOD(g_kind->copy_with_others({at(g_memory, 64), &word, 8}));
 	GOOD(g_kind->copy_with_others({at(g_memory, 64), long_one.data(), long_one.size()}));
 	GOOD(g_kind->copy_with_others({&back, at(g_memory, 8), 8}));
@@ -219,7 +219,7 @@ void test_copy_with_others_is_done_before_what_follows(void **)
 	assert_true(four[0] == word && four[1] == word && four[2] == word + 1 && four[3] == (word & 0xffffffff));
 	fetch(got.data(), g_memory.addr + 64, got.size());
 	assert_memory_equal(got.data(), long_one.data(), got.size());
-	// memory may go while something waits
+	// memory may be released while a copy is pending
 	region r;
 	GOOD(g_kind->allocate(4096, 0, r));
 	GOOD(g_kind->copy_with_others({at(r), &word, 8}));
@@ -227,7 +227,7 @@ void test_copy_with_others_is_done_before_what_follows(void **)
 	GOOD(g_kind->copy_with_others({at(g_memory), &word, 8})); // and so may the device
 }
 
-// Pieces of every length and alignment in one call, which a kernel copies where there is one, and nothing beside them.
+// Pieces of every length and alignment in one call, copied by a kernel if there is one, and no bytes next to them.
 void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 {
 	static const size_t kLengths[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 1000, 4099, 70001};
@@ -242,7 +242,7 @@ void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 		pieces.push_back({at(g_memory, end), at(g_other, begin), kLengths[i]});
 		memcpy(&want[end], &sent[begin], kLengths[i]);
 	}
-	for (size_t i = 0; i < 200; i++) { // more than one launch takes
+	for (size_t i = 0; i < 200; i++) { // more than fit into one launch
 		pieces.push_back({at(g_memory, kMiB + kMiB / 2 + i * 24), at(g_other, i * 40), 16});
 		memcpy(&want[kMiB + kMiB / 2 + i * 24], &sent[i * 40], 16);
 	}
@@ -252,8 +252,8 @@ void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 	assert_memory_equal(got.data(), want.data(), got.size());
 }
 
-// Each copy() reads what the one before it has written, through host memory too.
-// Nobody waits: asking is enough, and says no before it says yes.
+// Each copy() reads the bytes that the previous one wrote, through host memory too. There is no wait: idle() is enough,
+// and returns false before it returns true.
 void test_copy_is_over_when_the_device_is_idle(void **)
 {
 	constexpr size_t kBytes = 3000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_libomp.cpp: what only the kind of OpenMP's runtime has: whose memory that gives, and that it gets back
-// what it gave. With the fake runtime of fake_omp.cpp; run_omp.sh has a real one.
+// test_devices_libomp.cpp: features of the OpenMP runtime's kind only: the kinds of memory that the runtime returns,
+// and that it gets back what it returned. With the fake runtime of fake_omp.cpp; run_omp.sh has a real one.
 #include "device_test.hpp"
 
 #include <dirent.h>
@@ -106,7 +106,7 @@ void test_libomp_memory_of_cuda_is_the_drivers(void **)
 		assert_null(r.cpu);
 		GOOD(g_kind->give(r, h));
 		assert_int_equal(h.fd, -1);
-		assert_int_equal(fake_omp_left(), 1); // it is the runtime's
+		assert_int_equal(fake_omp_left(), 1); // it belongs to the runtime
 		g_kind->close();
 		assert_int_equal(fake_left(), 0);
 		unsetenv("FAKE_CUDA_POOLS");

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kBytes = size_t{3} << 20;
 constexpr int kAdders = 4, kAdds = 100;
 
-// For kinds whose atomics are by locks: how a fake ends a process at the second copy of one.
+// For kinds with lock-based atomics: makes a fake end the process at the second copy of one.
 const char *with_locks()
 {
 	if (!fake_has("hipInit") && !fake_has("zeInit"))
@@ -29,7 +29,7 @@ const char *with_locks()
 
 // --- the peers -------------------------------------------------------------------------------------------------------
 
-// Takes the parent's region, reads it, writes over the second half, and gives a region of its own.
+// Opens the parent's region, reads it, overwrites the second half, and shares its own region.
 int exchange(const peer &with)
 {
 	handle theirs, mine;
@@ -163,7 +163,7 @@ void test_peers_atomics_go_on_when_one_dies(void **)
 	close(p.target);
 	close(p.source);
 	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.addr), 8, 5, 0, &old));
-	assert_int_equal(old, 0); // it had not been put back
+	assert_int_equal(old, 0); // the dead peer had not stored its value
 	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.addr), 8, 5, 0, &old));
 	assert_int_equal(old, 5);
 	g_kind->release(own);
@@ -193,7 +193,7 @@ void test_peers_handle_that_lies_is_refused(void **)
 	peer p = start_peer("hold", 1);
 	hear(p, &theirs, sizeof theirs);
 	wrong = theirs;
-	wrong.bytes *= 64; // more than there is
+	wrong.bytes *= 64; // larger than the region
 	assert_true(g_kind->take(wrong, opened) < 0);
 	wrong.bytes = 0;
 	assert_true(g_kind->take(wrong, opened) < 0);
@@ -205,7 +205,7 @@ void test_peers_handle_that_lies_is_refused(void **)
 	assert_true(g_kind->take(wrong, opened) < 0);
 	assert_true(strlen(g_kind->last_error()) > 3);
 	assert_int_equal(opened.addr, 0);
-	GOOD(g_kind->take(theirs, opened)); // the good one is still good
+	GOOD(g_kind->take(theirs, opened)); // the original is still valid
 	g_kind->drop(opened);
 	end_peer(p);
 }
@@ -243,6 +243,6 @@ int main(int argc, char **argv)
 		return rc;
 	if (const int bad = run_devices(kDevices, run))
 		return bad;
-	setenv("PGAS_DEVICE_FDS", "door", 1); // as where the system lets no process take another's descriptors
+	setenv("PGAS_DEVICE_FDS", "door", 1); // as on a system where no process may take another's descriptors
 	return run_devices(kDevices, run);
 }

@@ -33,7 +33,7 @@ int teardown(void **state)
 	return close_kind(state);
 }
 
-// Adds to each element, on the device. Returns whether a device did it.
+// Adds to each element, on the device. Returns whether it ran on a device.
 bool add_on_device(long *addr, long value)
 {
 	int on_host = 1;
@@ -77,7 +77,7 @@ void test_omp_target_memcpy_reaches_the_memory(void **)
 	assert_memory_equal(got.data(), sent.data(), kCount * sizeof(long));
 }
 
-// A mapped variable can have its place in the region.
+// A mapped variable can have its device copy in the region.
 void test_omp_target_variable_is_associated_with_the_memory(void **)
 {
 	static long mapped[kCount];
@@ -90,7 +90,7 @@ void test_omp_target_variable_is_associated_with_the_memory(void **)
 	for (int i = 0; i < kCount; i++)
 		mapped[i] *= 5;
 	check_elements(g_region, 5);
-	assert_int_equal(mapped[1], 1); // not fetched
+	assert_int_equal(mapped[1], 1); // not copied back
 	assert_int_equal(omp_target_disassociate_ptr(mapped, device), 0);
 }
 
@@ -104,7 +104,7 @@ void test_omp_target_region_of_a_peer_works_on_the_memory(void **)
 	check_elements(g_region, 11);
 }
 
-// Regions come and go; what the runtime gets back is memory like any other.
+// Regions come and go; the runtime can use the memory it gets back like any other.
 void test_omp_target_memory_goes_back(void **)
 {
 	for (int i = 0; i < 50; i++) {

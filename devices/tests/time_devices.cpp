@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // time_devices [KIND]: how long copies and atomics of a kind take on this machine, the median and the best of many, in
-// microseconds. No test: it prints a table. Host memory is pageable.
+// microseconds. Not a test: it prints a table. Host memory is pageable.
 #include <devices/devices_kind.hpp>
 
 #include <algorithm>

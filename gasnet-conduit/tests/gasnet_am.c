@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active messages: every request and reply call with 0 to 16 arguments, to every node; payloads of many sizes; who
- * asked; what must be refused.
+ * Active messages: every request and reply call with 0 to 16 arguments, to every node; payloads of many sizes; the
+ * message source; what must be refused.
  */
 #include "gasnet_test.h"
 
@@ -19,7 +19,7 @@ enum {
 
 static volatile int replies; /* reply handlers that ran */
 static volatile int async_replies;
-static gasnet_node_t peer; /* whom this node asks */
+static gasnet_node_t peer; /* the target of requests */
 static size_t nbytes;      /* of the payload */
 static char *payload;
 
@@ -59,7 +59,7 @@ static gasnet_node_t source_of(gasnet_token_t token)
 	return source;
 }
 
-/* requests of node s use the part of a segment that is theirs */
+/* requests of node s use its own part of a segment */
 #define LONG_REQUEST_AT(s_arg) ((size_t)(s_arg)*131072)
 #define LONG_REPLY_AT(s_arg) (SEGMENT / 2 + (size_t)(s_arg)*131072)
 
@@ -140,7 +140,7 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		CHECK((uintptr_t)buf % 16 == 0);                                                                       \
 		check_payload(buf, len, n);                                                                            \
 		CHECK_OK(gasnet_AMReplyMedium##n(t, H_MEDIUM_REPLY + n, buf, len A##n));                               \
-		memset(buf, 0, len); /* it is ours until we return */                                                  \
+		memset(buf, 0, len); /* we own it until we return */                                                   \
 	}                                                                                                              \
 	static void medium_reply_##n(gasnet_token_t t, void *buf, size_t len P##n)                                     \
 	{                                                                                                              \
@@ -215,7 +215,7 @@ static void refuse(gasnet_token_t t)
 
 static void refuse_reply(gasnet_token_t t)
 {
-	CHECK(gasnet_AMReplyShort0(t, H_REFUSE_REPLY) == GASNET_ERR_BAD_ARG); /* a reply has no reply */
+	CHECK(gasnet_AMReplyShort0(t, H_REFUSE_REPLY) == GASNET_ERR_BAD_ARG); /* a reply cannot be replied to */
 	async_replies++;
 }
 

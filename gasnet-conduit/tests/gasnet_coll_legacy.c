@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The collectives of GASNet-1's draft: lists of addresses and single ones, reductions, teams and their barriers. In PAR
- * mode threads are images, as many on each node as the first argument says, or 1 to 3 by node for 0. The second one
- * says how many rounds. With a word as the third one image does something wrong.
+ * mode threads are images, as many on each node as the first argument gives, or 1 to 3 by node for 0. The second gives
+ * the number of rounds. With a word as the third argument one image makes an error.
  */
 #include "gasnet_test.h"
 #include <gasnet_coll.h>
@@ -37,7 +37,7 @@ static unsigned node_of(unsigned image)
 	return node;
 }
 
-/* an image's memory in the segment of its node, the same number everywhere */
+/* an image's memory in the segment of its node, the same offset everywhere */
 static char *slot(unsigned image)
 {
 	const unsigned node = node_of(image);
@@ -45,14 +45,14 @@ static char *slot(unsigned image)
 }
 static int *src_of(unsigned image)
 {
-	return (int *)(slot(image) + 4 * (image % 3)); /* nobody's is where another's is */
+	return (int *)(slot(image) + 4 * (image % 3)); /* at different offsets */
 }
 static int *dst_of(unsigned image)
 {
 	return (int *)(slot(image) + HALVES + 4 * (image % 5));
 }
 
-/* affine maps x -> a x + b modulo 97, one after the other: their order matters */
+/* affine maps x -> a x + b modulo 97, composed: their order matters */
 static void compose(void *results, size_t result_count, const void *left, size_t left_count, const void *right,
 		    size_t elem_size, int flags, int arg)
 {
@@ -138,7 +138,7 @@ static gasnet_coll_handle_t start(struct image *im, int what, int way, unsigned 
 }
 enum { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE, REDUCE, KINDS };
 
-/* What image `pos` has got, wherever it is looked at. */
+/* Checks what image `pos` received; any image may check. */
 static void check(int what, const int *got, unsigned pos, unsigned root, unsigned count, int round)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -167,7 +167,7 @@ static void barrier(void)
 	CHECK_OK(gasnet_coll_barrier(GASNET_TEAM_ALL, 0, GASNET_BARRIERFLAG_UNNAMED | GASNET_BARRIERFLAG_IMAGES));
 }
 
-/* One at a time, every image looking at its own. */
+/* One at a time, every image checks its own. */
 static void test_own(struct image *im, int round)
 {
 	for (int what = 0; what < KINDS; what++)
@@ -180,7 +180,7 @@ static void test_own(struct image *im, int round)
 		}
 }
 
-/* Sources are written, and results are looked at, from another node: by the first image of each. */
+/* Sources are written, and results are checked, from another node: by the first image of each. */
 static void test_remote(struct image *im, int round)
 {
 	const unsigned node = (me + 1) % nodes, end = im->number == first[me] ? first[node + 1] : first[node];
@@ -206,7 +206,7 @@ static void test_remote(struct image *im, int round)
 	}
 }
 
-/* Several under way, waited for in another order. */
+/* Several in flight, waited for in another order. */
 static void test_many(struct image *im, int round)
 {
 	gasnet_coll_handle_t handles[AT_ONCE];
@@ -251,12 +251,12 @@ static void test_order(struct image *im, int round)
 		CHECK_EQ(dst[2 * i], a);
 		CHECK_EQ(dst[2 * i + 1], b);
 	}
-	/* nothing to move, but all come */
+	/* no data, but all take part */
 	gasnet_coll_broadcast(GASNET_TEAM_ALL, dst, root, src, 0,
 			      GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_LOCAL);
 }
 
-/* Names: one that all give, one that one image gives, two that differ. */
+/* Names: one that all give, one that a single image gives, two that differ. */
 static void test_names(const struct image *im, int round)
 {
 	const int flags = GASNET_BARRIERFLAG_IMAGES, unnamed = flags | GASNET_BARRIERFLAG_ANONYMOUS;
@@ -308,7 +308,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Rows of two nodes, and what crosses them. One thread of each node. */
+/* Rows of two nodes, and the columns across them. One thread of each node. */
 static void test_teams(void)
 {
 	const gasnet_node_t row = me / 2, column = me % 2;

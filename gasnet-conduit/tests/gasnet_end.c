@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ways a job can end; run_end.sh compares the exit status of the job, its duration and what is left behind.
+ * Ways a job can end; run_end.sh compares the exit status of the job, its duration and its leftovers.
  *
  *	gasnet_end WAY
  */
@@ -37,7 +37,7 @@ static void leave_from_handler(gasnet_token_t t)
 	gasnet_exit(21);
 }
 
-/* A node that is still in the barrier when another one ends the job leaves from there. */
+/* Waits, on the first node, until all others are out of the barrier: a node still in it would leave from there. */
 static int nodes_out;
 static void is_out(gasnet_token_t t)
 {
@@ -85,7 +85,7 @@ static void *leaves(void *unused)
 {
 	(void)unused;
 	leaver_runs = 1;
-	gasnet_exit(0); /* another code would end this node by the launcher, when it hears of the others */
+	gasnet_exit(0); /* with another code the launcher would kill this node when it learns of the others */
 	return NULL;
 }
 
@@ -99,7 +99,7 @@ static void hold_up(int sig)
 static void slow_to_leave(void)
 {
 	if (gasnet_mynode()) {
-		/* the first node says when its thread is held up */
+		/* the first node reports when its thread is held up */
 		GASNET_BLOCKUNTIL(__atomic_load_n(&nodes_out, __ATOMIC_RELAXED) > 0);
 		gasnet_exit(0);
 	}
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!strcmp(way, "all"))
 		gasnet_exit(0);
-	/* who is first out leaves the others time for what they still have to do */
+	/* the first to leave gives the others time to finish their work */
 	if (!strcmp(way, "work-after-barrier")) {
 		if (first) {
 			usleep(50000);
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 			gasnet_exit(18);
 		GASNET_BLOCKUNTIL(0);
 	}
-	/* another node's code stays, whatever the client's handler says when it hears of it */
+	/* another node's code stays, whatever the client's handler returns when it is notified */
 	if (!strcmp(way, "first-code")) {
 		signal(SIGQUIT, leave_late_on_quit);
 		await_all_out();
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	}
 	if (!strncmp(way, "storm", 5))
 		threads(way);
-	if (!strcmp(way, "interrupted")) { /* the client hears of any signal that would end it as SIGQUIT */
+	if (!strcmp(way, "interrupted")) { /* the client gets any signal that would end it as SIGQUIT */
 		signal(SIGQUIT, leave_on_quit);
 		if (last)
 			raise(SIGINT);
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 			gasnet_exit(19);
 		computing();
 	}
-	if (!strcmp(way, "slow")) { /* who comes in time, comes by itself */
+	if (!strcmp(way, "slow")) { /* nodes that leave in time are not killed */
 		await_all_out();
 		if (first)
 			gasnet_exit(24);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Floods: every node sends requests to all nodes without waiting, each is answered, and at the end every node has
- * handled what was meant for it and has all its replies. run_jobs.sh also runs it with rings of 16 slots and 2 eager
+ * Floods: every node sends requests to all nodes without waiting, each gets a reply, and at the end every node has
+ * handled all its messages and has all its replies. run_jobs.sh also runs it with rings of 16 slots and 2 eager
  * buffers, where both directions are full all the time.
  */
 #include "gasnet_test.h"
@@ -90,18 +90,18 @@ int main(int argc, char **argv)
 		memset(line, i, sizeof line);
 		expected += 4 * i * (long long)gasnet_nodes();
 		for (gasnet_node_t d = 0; d < gasnet_nodes(); d++) {
-			/* mostly short ones; everybody meets at the same node */
+			/* mostly short ones; all nodes target the same node */
 			const gasnet_node_t dest = (d + (gasnet_node_t)i) % gasnet_nodes();
 			CHECK_OK(gasnet_AMRequestShort2(dest, H_SHORT, i, ~i));
 			CHECK_OK(gasnet_AMRequestShort1(dest, H_SILENT, i));
 			CHECK_OK(gasnet_AMRequestMedium1(dest, H_MEDIUM, payload, n, i));
-			/* its place in the target is ours, but earlier ones may still be read: same bytes in all of a
-			 * byte's rounds */
+			/* the place in the target is our own, but earlier data may still be read: the bytes are the
+			 * same in all rounds of a place */
 			CHECK_OK(gasnet_AMRequestLong1(
 				dest, H_LONG, line, 1,
 				test_at(dest, ((size_t)gasnet_mynode() * 1024 + (size_t)i % 1024)), i));
 		}
-		if (i % 256 == 255) /* a long message's place is used again after 1024 rounds */
+		if (i % 256 == 255) /* a long message's place is reused after 1024 rounds */
 			GASNET_BLOCKUNTIL(answered == 3L * (i + 1) * (long)gasnet_nodes());
 	}
 	GASNET_BLOCKUNTIL(answered == 3L * rounds * (long)gasnet_nodes());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles of transfers to a node that does nothing: node 0 stops node 1, and no handle may be complete before node 1
- * runs again. For nodes on different hosts, or that play them: a node whose segment is mapped needs not run for it.
+ * runs again. For nodes on different hosts, real or simulated: a mapped segment needs no help from its node.
  */
 #include "gasnet_test.h"
 
@@ -14,7 +14,7 @@
 
 static char source[BYTES], back[BYTES];
 
-/* The letter that the kernel shows for a process: T when it is stopped. */
+/* The process state as the kernel shows it: T for stopped. */
 static char state_of(long pid)
 {
 	char path[64], line[256] = "";
@@ -35,7 +35,7 @@ static void stop(long pid)
 		nanosleep(&nap, NULL);
 }
 
-/* However often one asks: it has not happened. */
+/* However often it is tried, the transfer is not complete. */
 static void not_yet(gasnet_handle_t h)
 {
 	CHECK(h != GASNET_INVALID_HANDLE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start, queries, handler registration, barriers with and without names. "gasnet_job ring SECONDS" goes on for that
- * time, in which tests/hosts stops a node.
+ * Start, queries, handler registration, barriers with and without names. "gasnet_job ring SECONDS" runs for that time,
+ * in which tests/hosts stops a node.
  */
 #include "gasnet_test.h"
 
@@ -52,7 +52,7 @@ static void queries(uintptr_t mine)
 		CHECK(test_segments[n].size == SEGMENT + n * (uintptr_t)GASNET_PAGESIZE);
 		CHECK(test_segments[n].addr == test_segments[0].addr); /* GASNET_ALIGNED_SEGMENTS */
 		CHECK((uintptr_t)test_segments[n].addr % GASNET_PAGESIZE == 0);
-		/* load and store through the offset is the node's memory */
+		/* loads and stores through the offset access the node's memory */
 		gasnet_put_val(n, test_at(n, 8 * gasnet_mynode()), 1000 + gasnet_mynode(), 8);
 		CHECK(!near || *(volatile uint64_t *)(test_at(n, 8 * gasnet_mynode()) + info[n].offset) ==
 				       1000 + gasnet_mynode());
@@ -76,7 +76,7 @@ static void queries(uintptr_t mine)
 	CHECK(gex_Client_QueryFlags(client) == GEX_FLAG_USES_GASNET1);
 }
 
-/* Of the program and of a library: they are the same in all nodes where the launcher does not randomise addresses. */
+/* Addresses in the program and in a library: the same on all nodes if the launcher does not randomise addresses. */
 static void addresses(void)
 {
 	const uintptr_t mine[] = {(uintptr_t)nothing, (uintptr_t)dlsym(RTLD_DEFAULT, "gasnet_barrier")};
@@ -122,26 +122,26 @@ static void barriers(void)
 	const int anonymous = GASNET_BARRIERFLAG_ANONYMOUS, mismatch = GASNET_BARRIERFLAG_MISMATCH;
 	for (int i = 0; i < 60; i++) {
 		int id = -1;
-		CHECK_OK(one_barrier(i, 0, i, 0, i)); /* all name it the same */
+		CHECK_OK(one_barrier(i, 0, i, 0, i)); /* all give the same name */
 		CHECK(gasnet_barrier_result(&id) == 0 && id == i);
 		CHECK_OK(one_barrier(me, anonymous, me + 7, anonymous, i));
 		CHECK(gasnet_barrier_result(&id) != 0);
-		/* one node is indifferent */
+		/* one node is anonymous */
 		CHECK_OK(one_barrier(-i, last ? anonymous : 0, -i, last ? anonymous : 0, i));
 		if (several)
 			CHECK(gasnet_barrier_result(&id) == 0 && id == -i);
-		/* the last names it otherwise: everybody hears */
+		/* the last gives another name: all nodes learn it */
 		const int rc = one_barrier(last, 0, last, 0, i);
 		CHECK(rc == (several ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK));
 		CHECK(one_barrier(1, last ? mismatch : 0, 1, last ? mismatch : 0, i) == GASNET_ERR_BARRIER_MISMATCH);
-		/* only this node waits for something else than it notified */
+		/* only this node waits for another name than it notified */
 		CHECK(one_barrier(3, 0, me ? 3 : 4, 0, i) == (me ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH));
-		/* flags may differ between notify and wait; a name that is waited for must be the one that was given */
+		/* flags may differ between notify and wait; a name given to wait must be the one given to notify */
 		CHECK_OK(one_barrier(3, 0, 3, me ? 0 : anonymous, i));
 		CHECK_OK(one_barrier(3, me ? anonymous : 0, 3, 0, i));
 		CHECK(one_barrier(5, me ? anonymous : 0, me ? 6 : 5, 0, i) ==
 		      (me ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK));
-		CHECK_OK(one_barrier(5, anonymous, 6 + me, 0, i)); /* nobody named it */
+		CHECK_OK(one_barrier(5, anonymous, 6 + me, 0, i)); /* all were anonymous */
 		CHECK_OK(gasnet_barrier(9, 0));
 		CHECK_OK(gasnet_barrier(me, GASNET_BARRIERFLAG_UNNAMED));
 		CHECK(gasnet_barrier_result(&id) != 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What "Order" in gasnet_pgas_rma.h promises, each line as a race between the even nodes, which write, and their odd
- * neighbours, which look. Data lie in 64 places that change from round to round, so that some are far away when the
- * flag, which is always near, goes out: a machine that may swap the two does. Numbers only grow, so an old one shows.
+ * The promises of "Order" in gasnet_pgas_rma.h, each line as a race between the even nodes, which write, and their odd
+ * neighbours, which read. Data is in 64 places that change from round to round, so that some are far away when the
+ * flag, which is always near, is written: a machine that may reorder the two does. Numbers only grow, so a stale one
+ * shows.
  *
  * 	gasnet_order [rounds]
  *
@@ -53,7 +54,7 @@ static void await(gasnet_node_t node, size_t off, uint64_t value)
 	}
 }
 
-/* Waits for a word of our own segment as a program does that knows nothing of gets. */
+/* Waits for a word of our own segment like a program that knows nothing of gets. */
 static void await_own(size_t off, uint64_t value)
 {
 	const volatile uint64_t *word = (const volatile uint64_t *)test_at(gasnet_mynode(), off);
@@ -79,7 +80,7 @@ static void saw(gasnet_token_t token, gasnet_handlerarg_t round)
 	seen = (uint64_t)round;
 }
 
-/* --- longer puts, then something that tells of them --------------------------------------------------------------- */
+/* --- longer puts, then something that announces them -------------------------------------------------------------- */
 
 static void put_then_request(uint64_t rounds, int writer)
 {
@@ -156,7 +157,7 @@ static void put_then_flag(uint64_t rounds, int writer)
 	}
 }
 
-/* The writer's own stores, made public by gasnett_local_wmb and a flag. */
+/* The writer's own stores, published by gasnett_local_wmb and a flag. */
 static void store_then_flag(uint64_t rounds, int writer)
 {
 	uint64_t copy[WORDS];
@@ -175,7 +176,7 @@ static void store_then_flag(uint64_t rounds, int writer)
 	}
 }
 
-/* The reader tells that it has got the data; what the writer puts then must not be in them. */
+/* The reader reports that it has got the data; what the writer puts after that must not be in it. */
 static void get_then_flag(uint64_t rounds, int writer)
 {
 	uint64_t data[WORDS];
@@ -218,7 +219,7 @@ static void words(uint64_t rounds, int writer)
 	}
 }
 
-/* Two longer puts, and two longer gets in the other order; fences between them, or none where the order is strict. */
+/* Two longer puts, and two longer gets in reverse order; fences between them, or none where the order is strict. */
 static void longer(uint64_t rounds, int writer)
 {
 	uint64_t one[WORDS], other[WORDS], r = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of a node to itself: requests and replies run their handlers in the call that sends them, on a copy. Nobody
- * has to poll: with threads (PAR) one of them sends and then waits for the others, which call nothing that polls.
+ * Messages of a node to itself: requests and replies run their handlers in the call that sends them, on a copy. No poll
+ * is needed: with threads (PAR) each of them sends and then waits for the others, none of which polls.
  */
 #include "gasnet_test.h"
 
@@ -24,7 +24,7 @@ static void short_request(gasnet_token_t t, gasnet_handlerarg_t a, gasnet_handle
 	CHECK(b == a + 1);
 	shorts++;
 	CHECK_OK(gasnet_AMReplyShort1(t, H_SHORT_REPLY, a));
-	CHECK(short_replies == shorts); /* inside the reply */
+	CHECK(short_replies == shorts); /* it ran inside the reply */
 	CHECK(gasnet_AMReplyShort1(t, H_SHORT_REPLY, a) == GASNET_ERR_BAD_ARG);
 }
 
@@ -36,7 +36,7 @@ static void short_reply(gasnet_token_t t, gasnet_handlerarg_t a)
 	CHECK(gasnet_AMReplyShort0(t, H_ONE) == GASNET_ERR_BAD_ARG); /* to a reply */
 }
 
-/* Both write into what they get, which is theirs. */
+/* Both handlers write into their buffers, which they own. */
 static void medium_request(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_t a, gasnet_handlerarg_t b,
 			   gasnet_handlerarg_t c)
 {
@@ -80,7 +80,7 @@ static void long_reply(gasnet_token_t t, void *buf, size_t n)
 	long_replies++;
 }
 
-/* A handler sends no requests, not even to its own node, and stays one when a reply inside it is over. */
+/* A handler must not send requests, not even to its own node, and this still holds after a reply in it has returned. */
 static void wrong(gasnet_token_t t, void *buf, size_t n)
 {
 	CHECK_OK(gasnet_AMReplyMedium0(t, H_MEDIUM_REPLY, buf, n));
@@ -121,7 +121,7 @@ static void *send_one(void *barrier)
 {
 	for (int i = 0; i < 2000; i++)
 		CHECK_OK(gasnet_AMRequestShort0(gasnet_mynode(), H_ONE));
-	const int wait = pthread_barrier_wait(barrier); /* and nobody polls */
+	const int wait = pthread_barrier_wait(barrier); /* no thread polls */
 	CHECK(wait == 0 || wait == PTHREAD_BARRIER_SERIAL_THREAD);
 	CHECK(__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) == 2000 * THREADS);
 	return NULL;

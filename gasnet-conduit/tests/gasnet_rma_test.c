@@ -3,7 +3,7 @@
 #include "gasnet_test.h"
 
 #define SEGMENT (2u << 20)
-#define MINE(off_arg) ((size_t)gasnet_mynode() * 131072 + (off_arg)) /* of a target's segment, the part we write */
+#define MINE(off_arg) ((size_t)gasnet_mynode() * 131072 + (off_arg)) /* the part of a target's segment that we write */
 
 static unsigned char source[70000], back[70000];
 
@@ -78,7 +78,7 @@ static void values(gasnet_node_t dest)
 	const gasnet_register_value_t v = 0xf1e2d3c4b5a69788u;
 	for (size_t i = 0; i < 16; i++) {
 		const size_t n = i % 8 + 1;
-		char *pos = test_at(dest, MINE(i < 8 ? 512 : 637)); /* aligned, and over the end of a cache line */
+		char *pos = test_at(dest, MINE(i < 8 ? 512 : 637)); /* aligned, and across the end of a cache line */
 		const gasnet_register_value_t low = n == 8 ? v : v & (((gasnet_register_value_t)1 << 8 * n) - 1);
 		gasnet_memset(dest, pos, 0x55, 16);
 		gasnet_put_val(dest, pos, v, n);
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
 			there_and_back(dest, sizes[s], 0);
 			there_and_back(dest, sizes[s], 3);
-			there_and_back(dest, sizes[s], 61); /* over the end of a cache line */
+			there_and_back(dest, sizes[s], 61); /* across the end of a cache line */
 		}
 		constant_sizes(dest);
 		values(dest);
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 		vectors(dest);
 		strides(dest);
 	}
-	/* what was put before a barrier is there after it */
+	/* data put before a barrier has arrived after it */
 	const gasnet_node_t right = (gasnet_mynode() + 1) % gasnet_nodes(),
 			    left = (gasnet_mynode() + gasnet_nodes() - 1) % gasnet_nodes();
 	for (uint64_t round = 1; round <= 200; round++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gasnet_stats [exit | crash]: a fixed number of GASNet-1 calls of every family on each node, all to the next node,
- * whose figures run_stats.sh knows.  exit: then node 1 leaves with status 5 while the others poll.  crash: it dies
- * instead.
+ * gasnet_stats [exit | crash]: a fixed number of GASNet-1 calls of every family on each node, all to the next node;
+ * run_stats.sh knows the expected counts.  exit: then node 1 leaves with status 5 while the others poll.  crash: it
+ * dies instead.
  */
 #include "gasnet_test.h"
 

@@ -14,7 +14,7 @@ static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static long guarded; /* two fields that must agree whenever the lock is free */
 static long guarded_twice;
 static gex_TM_t team;
-static long replies[THREADS]; /* by thread; written with atomics, whoever's poll runs the handler */
+static long replies[THREADS]; /* by thread; written with atomics, whichever thread's poll runs the handler */
 
 static void add(gasnet_token_t t, gasnet_handlerarg_t thread)
 {
@@ -44,7 +44,7 @@ static void echo_reply(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_
 	__atomic_fetch_add(&replies[thread], 1, __ATOMIC_RELEASE);
 }
 
-/* The payload is written where it arrives, while other threads do the same beside it. */
+/* The payload is written in place at the target, while other threads do the same next to it. */
 static void send_prepared(gasnet_node_t dest, const void *bytes, size_t n, gasnet_handlerarg_t thread,
 			  gasnet_handlerarg_t seed)
 {

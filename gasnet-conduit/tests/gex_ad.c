@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Remote atomics: every operation of every type against plain arithmetic, by operations that the compiler knows and
- * those it does not, fetching and not; then all nodes on one word, whose sum must be exact.
+ * Remote atomics: every operation of every type compared with plain arithmetic, with operations known at compile time
+ * and not, fetching and not; then all nodes on one word, whose sum must be exact.
  */
 #include "gex_test.h"
 
@@ -9,7 +9,7 @@
 
 enum { kSegment = 1 << 20 };
 
-/* What Realm compiles in, and compares with what it finds in the headers. */
+/* Realm compiles these in, and compares them with the headers. */
 _Static_assert(GASNET_OK == 0 && GASNET_ERR_NOT_READY == 10004, "results");
 _Static_assert(GEX_DT_U64 == 8 && GEX_OP_ADD == 8 && GEX_EP_CAPABILITY_RMA == 1, "bits");
 _Static_assert(GEX_FLAG_IMMEDIATE == 1 && GEX_FLAG_AM_PREPARE_LEAST_CLIENT == 1 << 11 &&
@@ -20,7 +20,7 @@ static const gex_OP_t kPlain[] = {GEX_OP_ADD, GEX_OP_SUB, GEX_OP_INC, GEX_OP_DEC
 				  GEX_OP_MAX, GEX_OP_SET, GEX_OP_CAS, GEX_OP_AND, GEX_OP_OR,   GEX_OP_XOR};
 enum { kOps = sizeof kPlain / sizeof *kPlain, kFloatOps = 9 };
 
-/* expected: what the operation makes of `old`. bits_arg: the same for AND, OR and XOR. */
+/* expected: the result of the operation on `old`. bits_arg: the same for AND, OR and XOR. */
 #define TYPE_TEST(name_arg, type_arg, ops_arg, bits_arg)                                                               \
 	static type_arg expected_##name_arg(gex_OP_t op, type_arg old, type_arg a, type_arg b)                         \
 	{                                                                                                              \
@@ -47,7 +47,7 @@ enum { kOps = sizeof kPlain / sizeof *kPlain, kFloatOps = 9 };
 			bits_arg                                                                                       \
 		}                                                                                                      \
 	}                                                                                                              \
-	/* One operation, fetching or not, explicit or implicit: the result, and what is there afterwards. */          \
+	/* One operation, fetching or not, explicit or implicit: checks the result and the target's value. */          \
 	static void one_##name_arg(gex_AD_t ad, gex_Rank_t dest, gex_OP_t plain, type_arg old, type_arg a, type_arg b, \
 				   int fetch, int implicit)                                                            \
 	{                                                                                                              \
@@ -84,7 +84,7 @@ enum { kOps = sizeof kPlain / sizeof *kPlain, kFloatOps = 9 };
 					for (int how = 0; how < 4; how++)                                              \
 						one_##name_arg(ad, dest, kPlain[i], olds[o], operands[p], 9, how & 1,  \
 							       how >> 1);                                              \
-		/* operations that the compiler knows */                                                               \
+		/* operations known at compile time */                                                                 \
 		type_arg *addr = (type_arg *)(void *)test_at(dest, 64 * (me + 1));                                     \
 		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, NULL, dest, addr, GEX_OP_SET, 6, 0, 0));                     \
 		CHECK(gex_AD_OpNBI_##name_arg(ad, NULL, dest, addr, GEX_OP_MULT, 7, 0, 0) == 0);                       \
@@ -111,7 +111,8 @@ TYPE_TEST(U64, uint64_t, kOps, BITS)
 TYPE_TEST(FLT, float, kFloatOps, return 0;)
 TYPE_TEST(DBL, double, kFloatOps, return 0;)
 
-/* All nodes add to words of the last one, integers by one instruction and numbers by swapping. */
+/* All nodes add to words of the last one, integers by one instruction and floating-point numbers by
+ * compare-and-swap. */
 static void all_on_one(int rounds)
 {
 	gex_AD_t counts, numbers;

@@ -3,7 +3,7 @@
  * GASNet-EX's active messages with every number of arguments: short, medium and long, request and reply, with fixed
  * and negotiated payload, to this node and to others; limits; cancel; GEX_FLAG_IMMEDIATE and full rings; threads.
  *
- *	gex_am [arguments | category | direction]: sends a message that its handler is not registered for
+ *	gex_am [arguments | category | direction]: sends a message for which its handler is not registered
  */
 #include "gasnet_test.h"
 #ifdef GASNET_PAR
@@ -11,7 +11,7 @@
 #endif
 
 #define SEGMENT (4u << 20)
-#define BIG_TO 0u          /* where requests put long payloads, in the segment of the other; each sender has its part */
+#define BIG_TO 0u          /* requests' long payloads, in the peer's segment; each sender has its part */
 #define SENDER_PART 153600 /* of that */
 #define REPLY_TO 2621440u  /* the same for replies */
 #define FLAG_AT 3670016u   /* a word that node 0 sets, and one that a neighbour sets */
@@ -76,11 +76,11 @@
 static gex_TM_t tm;
 static gex_EP_t ep;
 static gex_Rank_t me, all;
-static char *base[64]; /* segments, where their owners have them */
+static char *base[64]; /* segments, at their owners' addresses */
 static long replies, counted;
 static unsigned char pattern[70000];
 
-/* Every long message that is under way has a place of its own, and so has its reply. */
+/* Every long message in flight has its own place, and so has its reply. */
 static size_t place_bytes = 8192;
 static __thread size_t next_place;
 static char *request_place(gex_Rank_t dest, gex_Rank_t source, size_t place)
@@ -125,7 +125,7 @@ static void one_reply(void)
 	__atomic_fetch_add(&replies, 1, __ATOMIC_RELEASE);
 }
 
-/* By length: odd ones are prepared, multiples of 4 take a buffer of the client's. */
+/* By length: odd ones are prepared, multiples of 4 use a buffer of the client's. */
 #define HANDLERS(n_arg)                                                                                                \
 	static void short_req_##n_arg(gex_Token_t t P##n_arg)                                                          \
 	{                                                                                                              \
@@ -254,7 +254,7 @@ static gex_AM_Entry_t counting[] = {
 	{0, (gex_AM_Fn_t)count_bytes, GEX_FLAG_AM_MEDLONG | GEX_FLAG_AM_REQUEST, 0, NULL, "count_bytes"},
 };
 
-/* Node 0 fills the ring of node 1, which does not look: everything immediate is refused, and leaves nothing behind. */
+/* Node 0 fills the ring of node 1, which does not poll: all immediate calls are refused, and leave nothing behind. */
 static void fill_ring(void)
 {
 	void *there = NULL;
@@ -282,7 +282,7 @@ static void fill_ring(void)
 			CHECK_EQ(((char *)there + BIG_TO)[i], 0);
 		CHECK(gex_AM_PrepareRequestMedium(tm, 1, NULL, 8, 8, NULL, GEX_FLAG_IMMEDIATE, 0) ==
 		      GEX_AM_SRCDESC_NO_OP);
-		/* a large one has its buffer, but no slot: the descriptor stays */
+		/* a large one has its buffer, but no slot: the descriptor remains valid */
 		sd = gex_AM_PrepareRequestMedium(tm, 1, NULL, 3000, 3000, NULL, GEX_FLAG_IMMEDIATE, 0);
 		if (sd != GEX_AM_SRCDESC_NO_OP) {
 			memset(gex_AM_SrcDescAddr(sd), 2, 3000);
@@ -332,7 +332,8 @@ static void wait_replies(long want)
 	next_place = 0;
 }
 
-/* Prepares behind a message that arrived and was not looked at: the neighbour's, who waits without polling as we do. */
+/* Prepares a message after one that arrived and was not handled: the neighbour's, which waits without polling as we
+ * do. */
 static void prepare_late(size_t medium)
 {
 	static long round;
@@ -349,7 +350,7 @@ static void prepare_late(size_t medium)
 	memcpy(gex_AM_SrcDescAddr(sd), pattern, medium);
 	gex_AM_CommitRequestMedium3(sd, index_of(MEDIUM_REQ, 3), medium V3);
 	wait_replies(want);
-	test_barrier(); /* nobody is ahead by a round */
+	test_barrier(); /* no node is ahead by a round */
 }
 
 #ifdef GASNET_PAR
@@ -397,7 +398,7 @@ int main(int argc, char **argv)
 {
 	gex_Client_t client;
 	gex_Segment_t segment;
-	/* at the borders of a slot's first line, of the slot, of its annex, and beyond */
+	/* at the boundaries of a slot's first line, of the slot, of its annex, and beyond */
 	static const size_t sizes[] = {1,  8,  16,  17,  24,  32,   33,   63,   64,   72,   80,   81,   88,   89,
 				       96, 97, 104, 105, 500, 2160, 2161, 2224, 2225, 2232, 2240, 2241, 4095, 4096};
 	EACH(ENTRIES)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A segment that was made, of another size on each node, bound to the first endpoint and published, instead of
+ * A created segment, of another size on each node, bound to the first endpoint and published, instead of
  * gex_Segment_Attach: transfers, messages and atomics reach it, and a second endpoint may have it, too.
  *
  *   gex_bind [library|client|mixed [leave]]    whose memory it is; mixed: the client's on every second node; leave:
@@ -15,7 +15,7 @@
 enum { kPage = GASNET_PAGESIZE, kPut = 0, kLong = 64, kReply = 96, kSum = 128, kOld = 136, kIndexed = 256 };
 enum { H_LONG = 200, H_REPLY = 201 };
 static volatile int heard, answered;
-static char *client_memory; /* or none, where the library allocates */
+static char *client_memory; /* null if the library allocates */
 
 static void *reply_to; /* at the node before this one */
 
@@ -68,7 +68,7 @@ static void refused(gex_Segment_t bound)
 	gex_Segment_Destroy(other, 0);
 }
 
-/* Every call that moves data, through tm, to the node that is next there; what lies there is what it then gets. */
+/* Every call that moves data, through tm, to the next node in tm; gets read back what was put there. */
 static void moves(gex_TM_t tm, uint64_t seed)
 {
 	const gex_Rank_t next = (gex_TM_QueryRank(tm) + 1) % gex_TM_QuerySize(tm);
@@ -92,7 +92,7 @@ static void moves(gex_TM_t tm, uint64_t seed)
 	test_barrier();
 }
 
-/* Memory of the client at an endpoint beside the first: its owner only waits in a barrier meanwhile. */
+/* Client memory at an endpoint other than the first: its owner only waits in a barrier meanwhile. */
 static void by_third(gex_Rank_t next, gex_Rank_t before)
 {
 	static uint64_t mine[4], *theirs;
@@ -116,7 +116,7 @@ static void by_third(gex_Rank_t next, gex_Rank_t before)
 	CHECK_EQ(mine[0], before + 77);
 }
 
-/* Who waits for the others to leave, too, still acts for them. */
+/* A node that leaves and waits for the others still serves them. */
 static void leave_one_by_one(void)
 {
 	char *const there = place(0, kPut);
@@ -125,7 +125,7 @@ static void leave_one_by_one(void)
 	test_barrier();
 	if (!me)
 		gasnet_exit(0);
-	usleep(100000); /* it is leaving by then, as a rule */
+	usleep(100000); /* it is usually leaving by then */
 	gex_RMA_PutBlocking(test_tm, 0, there + me * sizeof value, &value, sizeof value, 0);
 	gex_RMA_GetBlocking(test_tm, &got, 0, there + me * sizeof value, sizeof got, 0);
 	CHECK_EQ(got, value);
@@ -138,7 +138,7 @@ static void bring_memory(const char *whose)
 {
 	if (strcmp(whose, "client") != 0 && (strcmp(whose, "mixed") != 0 || me % 2 == 0))
 		return;
-	client_memory = (char *)malloc(bytes_of(me) + kOld) + 24; /* where no page begins */
+	client_memory = (char *)malloc(bytes_of(me) + kOld) + 24; /* not page-aligned */
 	memset(client_memory, 0, bytes_of(me));
 }
 
@@ -152,13 +152,13 @@ int main(int argc, char **argv)
 		{H_REPLY, (gex_AM_Fn_t)on_reply, GEX_FLAG_AM_REPLY | GEX_FLAG_AM_LONG, 0, NULL, "reply"}};
 	CHECK_OK(gex_EP_RegisterHandlers(test_ep, entries, 2));
 	bring_memory(argc > 1 ? argv[1] : "library");
-	/* these are there before anybody knows whose memory it will be */
+	/* these exist before it is known whose memory it will be */
 	gex_TM_t turned = GEX_TM_INVALID;
 	gex_TM_Split(&turned, test_tm, 0, (int)(nodes - me), NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
 	gex_AD_t ad = GEX_AD_INVALID;
 	gex_AD_Create(&ad, test_tm, GEX_DT_U64, GEX_OP_ADD | GEX_OP_FADD | GEX_OP_GET, 0);
 
-	/* What is destroyed comes back, as zeros. */
+	/* Destroyed memory is available again, zeroed. */
 	const uintptr_t most = gasnet_getMaxLocalSegmentSize();
 	gex_Segment_t again = GEX_SEGMENT_INVALID;
 	CHECK_OK(gex_Segment_Create(&again, test_client, NULL, 3 * kPage, GEX_MK_HOST, 0));
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	uintptr_t size = 1;
 	gex_Event_Wait(gex_EP_QueryBoundSegmentNB(test_tm, (me + 1) % nodes, NULL, NULL, &size, 0));
 	CHECK_EQ(size, 0);
-	test_barrier(); /* nobody is ahead: what it publishes next would be known */
+	test_barrier(); /* no node is ahead: its next publication would be visible */
 	CHECK_OK(gex_EP_BindSegment(test_ep, test_segment, 0));
 	CHECK(gex_EP_QuerySegment(test_ep) == test_segment);
 	refused(test_segment);
@@ -190,11 +190,11 @@ int main(int argc, char **argv)
 	reply_to = place(before, kReply);
 	test_barrier();
 	CHECK_EQ(gex_RMA_PutBlocking(test_tm, next, place(next, kPut), &me, sizeof me, 0), 0);
-	/* to the last byte */
+	/* up to the last byte */
 	const char last = (char)(me + 1);
 	gex_RMA_PutBlocking(test_tm, next, place(next, bytes_of(next) - 1), &last, 1, 0);
 	CHECK_OK(gex_AM_RequestLong0(test_tm, next, H_LONG, &next, sizeof next, place(next, kLong), GEX_EVENT_NOW, 0));
-	const gex_Rank_t last_node = nodes - 1; /* of the client, when they take turns */
+	const gex_Rank_t last_node = nodes - 1; /* the client's memory if mixed */
 	gex_Event_Wait(gex_AD_OpNB_U64(ad, NULL, last_node, place(last_node, kSum), GEX_OP_ADD, me + 1, 0, 0));
 	uint64_t old = ~UINT64_C(0);
 	gex_Event_Wait(gex_AD_OpNB_U64(ad, &old, last_node, place(last_node, kOld), GEX_OP_FADD, 1, 0, 0));
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	moves(gex_TM_Pair(test_ep, 0), 3000);
 	CHECK_OK(gex_TM_Destroy(turned, NULL, 0));
 
-	/* the same memory by a second endpoint */
+	/* the same memory through a second endpoint */
 	gex_EP_t second = GEX_EP_INVALID;
 	CHECK_OK(gex_EP_Create(&second, test_client, GEX_EP_CAPABILITY_RMA, 0));
 	CHECK_OK(gex_EP_BindSegment(second, test_segment, 0));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives of GASNet-EX: every operation on every type, functions and types of the program's own, elements longer
- * than any piece that travels, in place, and events: tests make progress and run no handlers, polls make progress.
+ * than the largest piece in flight, in place, and events: tests make progress and run no handlers, polls make progress.
  * gex_coll_random.c has many at a time.
  *
- * With "die" as an argument: the last node ends itself while the others wait for it in a collective.
+ * With "die" as an argument: the last node kills itself while the others wait for it in a collective.
  */
 #include "gasnet_test.h"
 #include <gasnet_coll.h>
@@ -38,7 +38,7 @@ static void others_done(gasnet_token_t t, gasnet_handlerarg_t value)
 
 /* --- operations and types ----------------------------------------------------------------------------------------- */
 
-/* What member j of a team gives as element i; small, so that products of floating-point numbers are exact. */
+/* Element i of member j of a team; small, so that products of floating-point numbers are exact. */
 static int64_t value_of(gex_Rank_t j, size_t i)
 {
 	return (int64_t)((j * 7 + i * 3) % 5) - 1;
@@ -105,14 +105,14 @@ static void built_in(void)
 {
 	const gex_OP_t ops[] = {GEX_OP_ADD, GEX_OP_MULT, GEX_OP_MIN, GEX_OP_MAX, GEX_OP_AND, GEX_OP_OR, GEX_OP_XOR};
 	for (unsigned k = 0; k < 7; k++)
-		for (gex_Rank_t root = 0; root <= size; root++) /* the last is all */
+		for (gex_Rank_t root = 0; root <= size; root++) /* the last round is to all */
 			check_built_in(ops[k], k > 3, root, (root + k) % 2);
 }
 
 /* --- functions and types of the program's own --------------------------------------------------------------------- */
 
-/* Maps x -> a x + b modulo 2^64, one after the other: associative, and not commutative. What follows in a longer
- * element is that of the left operand plus one for each application. */
+/* Maps x -> a x + b modulo 2^64, composed: associative, and not commutative. The rest of a longer element is that of
+ * the left operand plus one for each application. */
 typedef struct {
 	uint64_t a, b;
 } map;
@@ -203,7 +203,7 @@ static void huge(void)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* Who only tests gets through, and meanwhile no message is handled. */
+/* A node that only tests gets through, and meanwhile handles no message. */
 static void tests_run_no_handlers(void)
 {
 	for (unsigned round = 1; round <= 20; round++) {
@@ -218,7 +218,7 @@ static void tests_run_no_handlers(void)
 	}
 }
 
-/* A member that only polls does its part for the others, and is done itself when it asks once. */
+/* A member that only polls does its part for the others, and is done at its first test. */
 static void polls_make_progress(void)
 {
 	for (gex_Rank_t idle = 0; idle < size; idle++) {
@@ -227,7 +227,7 @@ static void polls_make_progress(void)
 		gex_Coll_BarrierBlocking(all, 0);
 		gex_Event_t sum =
 			gex_Coll_ReduceToAllNB(all, &dest, &source, GEX_DT_I32, 4, 1, GEX_OP_ADD, NULL, NULL, 0);
-		if (me == idle) { /* until all others have it */
+		if (me == idle) { /* until all others have the result */
 			while (done < size - 1)
 				gasnet_AMPoll();
 			CHECK_OK(gex_Event_Test(sum));
@@ -240,7 +240,7 @@ static void polls_make_progress(void)
 	}
 }
 
-/* Nothing to wait for where there is one member, and lists of events are emptied. */
+/* With one member there is nothing to wait for, and lists of events are cleared. */
 static void lists_of_events(void)
 {
 	gex_Event_t events[40];
@@ -268,8 +268,8 @@ static void lists_of_events(void)
 }
 
 /*
- * Teams of other sizes get the memory of those before. What these left there must not look like an answer: a sender
- * that takes it for one writes over messages that its late receiver has not read.
+ * Teams reuse the memory of earlier ones of other sizes. Old contents must not look like a reply: a sender that takes
+ * them for one overwrites messages that its late receiver has not read.
  */
 static void memory_of_others(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random programs of collectives, the same on all nodes: on three teams, with many under way that each node waits for
- * in an order of its own, messages in between, and every result compared with a model. GASNet-EX's collectives and
- * those of GASNet-1's draft. An argument says how many rounds.
+ * Random programs of collectives, the same on all nodes: on three teams, with many in flight that each node waits for
+ * in its own order, messages in between, and every result compared with a model. GASNet-EX's collectives and those of
+ * GASNet-1's draft. An argument gives the number of rounds.
  */
 #include "gasnet_test.h"
 #include <gasnet_coll.h>
@@ -13,7 +13,7 @@ enum { BARRIER, BROADCAST, REDUCE_ONE, REDUCE_ALL, SCATTER, GATHER, GATHER_ALL, 
 #define AT_ONCE 24
 #define TEAMS 3
 
-static gex_TM_t teams[TEAMS]; /* the first is that of all */
+static gex_TM_t teams[TEAMS]; /* the first has all nodes */
 static gex_Rank_t me, size;
 static unsigned pings, pongs, sent;
 
@@ -30,7 +30,7 @@ static void pong(gasnet_token_t t, gasnet_handlerarg_t value)
 	pongs++;
 }
 
-/* A sequence that depends on its seed alone. */
+/* A sequence that depends only on its seed. */
 static uint32_t roll(uint64_t *state, uint32_t below)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -43,7 +43,7 @@ struct shot {
 	gex_TM_t tm;
 	gex_Rank_t rank, n, root;
 	uint32_t seed;
-	size_t bytes, out_bytes; /* of a block; of all that comes */
+	size_t bytes, out_bytes; /* of a block; of all incoming data */
 	int flags;               /* of the draft */
 	unsigned char *src, *dst;
 	gex_Event_t event;
@@ -159,7 +159,7 @@ static void check_shot(const struct shot *s)
 	}
 }
 
-/* Messages to everybody, more than rings have room for. */
+/* Messages to all nodes, more than the rings hold. */
 static void flood(uint64_t *own)
 {
 	unsigned char bytes[600];
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	gasnet_coll_init(NULL, 0, NULL, 0, 0);
 	gex_TM_Split(&teams[1], teams[0], (int)me % 2, 0, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
 	gex_TM_Split(&teams[2], teams[0], 0, -(int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
-	/* which team comes next is the same everywhere, and so are the sizes of all but the second */
+	/* the next team is the same everywhere, and so are the sizes of all teams but the second */
 	uint64_t dice = 4711, own = 1000 + me;
 	for (int i = 0; i < rounds; i++)
 		round_of(&dice, &own);

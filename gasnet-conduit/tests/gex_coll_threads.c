@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives and threads (PAR): each thread of a node has a team with the threads of the same number on the others,
- * and all work at the same time, while one more only polls. An argument says how many rounds.
+ * and all work at the same time, while one more only polls. An argument gives the number of rounds.
  */
 #include "gasnet_test.h"
 #include <gasnet_coll.h>
@@ -33,7 +33,7 @@ static void *poll_only(void *arg)
 	return NULL;
 }
 
-/* 64-bit words of this node in a round, and what all of them add up to */
+/* 64-bit words of this node in a round, and their sum over all nodes */
 static uint64_t word_of(gex_Rank_t node, int thread, int round, size_t i)
 {
 	return (uint64_t)node * 1000 + (uint64_t)thread * 10 + (uint64_t)round + i;

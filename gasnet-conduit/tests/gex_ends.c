@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages and vectors through endpoints beside the first. Every pair of the first endpoint and a second one, on this
- * node and the next: each endpoint has handlers of its own, and the first one's where it has none; replies go back to
- * the endpoint that asked; the payload of a long message goes to the segment of the endpoint that gets it.
+ * Messages and vectors through endpoints other than the first. Every pair of the first endpoint and a second one, on
+ * this node and the next: each endpoint has its own handlers, and uses the first one's where it has none; replies go
+ * back to the requesting endpoint; the payload of a long message goes to the receiving endpoint's segment.
  *
- *   gex_ends [CALL]    then does what ends the job: short, prepare, vis, unable, handler, outside
+ *   gex_ends [CALL]    then makes a call that ends the job: short, prepare, vis, unable, handler, outside
  */
 #include "gex_test.h"
 #include <gasnet_ratomic.h>
 #include <gasnet_vis.h>
 
 enum { kBytes = 1 << 20, kLong = 0, kReply = 1 << 18, kVis = 1 << 19, kWords = 16 };
-/* Handlers that both endpoints have, and one that is the first one's alone. */
+/* Handlers that both endpoints have, and one that only the first has. */
 enum { H_SHORT = 200, H_MEDIUM, H_LONG, H_SHORT_BACK, H_MEDIUM_BACK, H_LONG_BACK, H_MANY, H_DONE, H_FIRST };
 
-static gex_EP_t ends[3];       /* the last one has puts and gets alone */
+static gex_EP_t ends[3];       /* the last one has only puts and gets */
 static char *segment_of[2][3]; /* by endpoint: of the node before, this one, and the next */
 static volatile unsigned came[2][16], back[2][16];
-static unsigned from_ep; /* of pings: which endpoint of the other side they come from */
+static unsigned from_ep; /* of pings: the sending endpoint of the other side */
 
 enum { kBefore, kHere, kNext };
 
-/* The endpoint that a handler runs for; and it knows who asked. */
+/* The endpoint that a handler runs for; checks the source, too. */
 static unsigned endpoint_of(gex_Token_t token, unsigned handler, gex_Rank_t source)
 {
 	gex_Token_Info_t info;
@@ -156,7 +156,7 @@ static void wait_for(volatile unsigned *count, unsigned least)
 	CHECK_EQ(*count, least);
 }
 
-/* Everything there and back, from our endpoint `mine` to endpoint `theirs` of the next node. */
+/* Everything to endpoint `theirs` of the next node and back to our endpoint `mine`. */
 static void messages(unsigned mine, unsigned theirs)
 {
 	const gex_TM_t pair = gex_TM_Pair(ends[mine], theirs);
@@ -254,7 +254,7 @@ static void refused(void)
 	gex_System_SetVerboseErrors(1);
 }
 
-/* What ends the job with a line that says why. */
+/* Makes the call that ends the job with a line about the reason. */
 static void end_by(const char *what)
 {
 	const gex_TM_t unable = gex_TM_Pair(ends[2], 2), pair = gex_TM_Pair(ends[1], 1);
@@ -272,7 +272,7 @@ static void end_by(const char *what)
 		gex_AM_RequestShort0(pair, next_of(me), 255, 0);
 	else if (strcmp(what, "outside") == 0)
 		gex_AM_RequestLong1(pair, next_of(me), H_LONG, &word, 8, segment_of[0][kNext], GEX_EVENT_NOW, 0, 0);
-	for (int i = 0; i < 10000; i++) { /* until the one who got it says so */
+	for (int i = 0; i < 10000; i++) { /* until the receiver reports it */
 		gasnet_AMPoll();
 		gasnett_nsleep(1000000);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_hang FILE: four nodes that wait in three places, until FILE is there. Node 3 is in no call; then it ends the wait
- * of node 2 by a message, and both come to the barrier where the others are. gex_hang FILE gasnet1: the barrier is that
- * of GASNet-1.
+ * gex_hang FILE: four nodes that wait in three places until FILE exists. Node 3 is in no call; then it ends the wait of
+ * node 2 with a message, and both enter the barrier where the others wait. gex_hang FILE gasnet1: the barrier is
+ * GASNet-1's.
  */
 #include "gex_test.h"
 #include <gasnet_coll.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_kinds CLASS [MISTAKE]: memory kinds and endpoints beside the first. CLASS is emulated, cuda, hip or ze, with the
- * driver that the environment names. Every node has the endpoints
+ * gex_kinds CLASS [MISTAKE]: memory kinds and endpoints other than the first. CLASS is emulated, cuda, hip or ze, with
+ * the driver that the environment names. Every node has the endpoints
  *
  *   0  the first           1  device memory of the library's     2  device memory of the program's, in the middle of
  *   3  host memory            (on a second device, if there is      an allocation (of the library's, where there is no
  *                             one)                                  driver to ask)
  *
- * and puts and gets go between all of them and all nodes, itself included. What arrived is read by a third way: the
- * owner's own get through a pair with itself. With a MISTAKE the job ends with a line.
+ * and puts and gets go between all of them and all nodes, itself included. The data is checked by a third path: the
+ * owner's own get through a pair with itself. With a MISTAKE the job ends with an error line.
  */
 #include "gex_test.h"
 
@@ -26,7 +26,7 @@ static struct driver driver;
 static gex_MK_t kinds[2];
 static gex_EP_t eps[kEnds];
 static gex_Segment_t segments[kEnds];
-static unsigned char *bases[kEnds]; /* here */
+static unsigned char *bases[kEnds]; /* of this node */
 static size_t segment_bytes;
 static unsigned char src[kSlice], back[kSlice];
 
@@ -46,7 +46,7 @@ static int is_filled(const unsigned char *pos, size_t nbytes, unsigned seed)
 	return 1;
 }
 
-/* Each node writes into a slice of its own of every segment; the last one is the owner's, for its sources. */
+/* Each node writes into its own slice of every segment; the last slice is the owner's, for its sources. */
 static size_t slice(gex_Rank_t writer)
 {
 	return (size_t)kSlice * writer;
@@ -63,7 +63,7 @@ static unsigned char *base_of(int end, gex_Rank_t rank)
 	return owner;
 }
 
-/* The owner's own way to its segments. */
+/* The owner's own access to its segments. */
 static void write_own(int end, size_t off, const void *what, size_t nbytes)
 {
 	CHECK(gex_RMA_PutBlocking(gex_TM_Pair(test_ep, (gex_EP_Index_t)end), me, bases[end] + off, what, nbytes, 0) ==
@@ -75,7 +75,7 @@ static void read_own(int end, size_t off, void *dst, size_t nbytes)
 	      0);
 }
 
-/* --- what is refused ---------------------------------------------------------------------------------------------- */
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 static void refusals(void)
 {
@@ -113,7 +113,7 @@ static void refusals(void)
 	gex_System_SetVerboseErrors(1);
 }
 
-/* The last of the endpoints that a process can have; none of them has a segment. */
+/* Creates the remaining endpoints that a process can have; none of them has a segment. */
 static void many_endpoints(void)
 {
 	gex_EP_t ep = GEX_EP_INVALID;
@@ -123,7 +123,7 @@ static void many_endpoints(void)
 		CHECK(gex_EP_QueryIndex(ep) == i && gex_EP_QuerySegment(ep) == GEX_SEGMENT_INVALID);
 		CHECK(gex_EP_QueryFlags(ep) == GEX_FLAG_HINT_ACCEL_ALL && gex_EP_QueryClient(ep) == test_client);
 	}
-	CHECK_OK(gex_EP_PublishBoundSegment(test_tm, &ep, 1, 0)); /* nothing to tell is no mistake */
+	CHECK_OK(gex_EP_PublishBoundSegment(test_tm, &ep, 1, 0)); /* publishing nothing is not an error */
 	for (gex_Rank_t i = 0; i < nodes; i++) {
 		gex_Event_Wait(
 			gex_EP_QueryBoundSegmentNB(gex_TM_Pair(test_ep, GASNET_MAXEPS - 1), i, NULL, NULL, &bytes, 0));
@@ -137,7 +137,7 @@ static void many_endpoints(void)
 	CHECK(gex_TM_Pair(ep, 0) != gex_TM_Pair(test_ep, 0) && gex_TM_Pair(eps[1], 2) != gex_TM_Pair(eps[2], 1));
 }
 
-/* --- making all of it --------------------------------------------------------------------------------------------- */
+/* --- setup -------------------------------------------------------------------------------------------------------- */
 
 static void make_kinds(void)
 {
@@ -147,7 +147,7 @@ static void make_kinds(void)
 	CHECK_OK(gex_MK_Create(&kinds[0], test_client, &args, 0));
 	args = driver_args(&driver, 1);
 	gex_System_SetVerboseErrors(0);
-	if (gex_MK_Create(&kinds[1], test_client, &args, 0) != GASNET_OK) { /* there is one device only */
+	if (gex_MK_Create(&kinds[1], test_client, &args, 0) != GASNET_OK) { /* there is only one device */
 		args = driver_args(&driver, 0);
 		CHECK_OK(gex_MK_Create(&kinds[1], test_client, &args, 0));
 	}
@@ -197,7 +197,7 @@ static void publish(void)
 	const gex_Rank_t next = (me + 1) % nodes;
 	test_barrier();
 	gex_Event_Wait(gex_EP_QueryBoundSegmentNB(gex_TM_Pair(test_ep, 1), next, NULL, NULL, &bytes, 0));
-	CHECK(bytes == (next == me ? segment_bytes : 0)); /* so far */
+	CHECK(bytes == (next == me ? segment_bytes : 0)); /* nothing is published yet */
 	test_barrier();
 	CHECK_OK(gex_EP_PublishBoundSegment(test_tm, eps, 2, 0));
 	CHECK_OK(gex_EP_PublishBoundSegment(test_tm, me % 2 ? eps + 2 : NULL, me % 2 ? 2 : 0, 0));
@@ -267,7 +267,7 @@ static void get(gex_TM_t tm, unsigned char *dest, gex_Rank_t owner, unsigned cha
 	}
 }
 
-/* From our endpoint to that of a node and back, by way of our own slices. */
+/* From our endpoint to a node's and back, through our own slices. */
 static void transfer(int mine, int theirs, gex_Rank_t rank, size_t nbytes, unsigned seed)
 {
 	const gex_TM_t tm = gex_TM_Pair(eps[mine], (gex_EP_Index_t)theirs);
@@ -320,7 +320,7 @@ static void transfers(void)
 				if (mine == 0)
 					values(theirs, rank);
 			}
-	/* what all have written is there, and everybody reads it by its own device */
+	/* everything has been written, and each node reads it through its own device */
 	test_barrier();
 	for (int theirs = 1; theirs < kEnds; theirs++)
 		for (gex_Rank_t i = 0; i < nodes; i++) {

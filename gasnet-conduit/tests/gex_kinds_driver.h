@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program does with a driver by itself, for gex_kinds.c: naming a device, and allocating memory of it. The
- * driver is the one that the library opens, real or a fake of the tests (devices/tests); no header of it is needed.
+ * A program's own use of a driver, for gex_kinds.c: naming a device, and allocating its memory. The driver is the one
+ * that the library opens, real or a fake of the tests (devices/tests); its headers are not needed.
  */
 #ifndef GEX_KINDS_DRIVER_H
 #define GEX_KINDS_DRIVER_H
@@ -11,7 +11,7 @@
 struct driver {
 	const char *name; /* of the class */
 	gex_MK_Class_t class_;
-	void *library;          /* null: it has none */
+	void *library;          /* null: there is none */
 	void *device, *context; /* of Level Zero */
 };
 
@@ -23,7 +23,7 @@ static inline void *driver_symbol(const struct driver *d, const char *name)
 	CHECK(found != NULL);
 	return found;
 }
-/* A function of the driver that returns 0, or the test fails. */
+/* Calls a driver function, which must return 0. */
 #define DRIVER(driver_arg, name_arg, types_arg, ...)                                                                   \
 	CHECK(((int(*) types_arg)driver_symbol(driver_arg, name_arg))(__VA_ARGS__) == 0)
 
@@ -91,7 +91,7 @@ static inline gex_MK_Create_args_t driver_args(const struct driver *d, int numbe
 	return args;
 }
 
-/* Memory of the first device; null: there is no driver to ask. */
+/* Memory of the first device; null if there is no driver. */
 static inline void *driver_malloc(const struct driver *d, size_t bytes)
 {
 	void *addr = NULL;

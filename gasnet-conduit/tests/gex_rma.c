@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-EX's objects and their questions; puts, gets and values of all lengths in every form; lists and strides
- * against copies by hand, and the handler behind a put.
+ * GASNet-EX's objects and their queries; puts, gets and values of all lengths in every form; lists and strides compared
+ * with copies by hand, and the handler that runs after a put.
  */
 #include "gex_test.h"
 
@@ -112,7 +112,7 @@ static void transfer(gex_TM_t tm, gex_Rank_t dest, size_t nbytes, unsigned round
 		break;
 	case 2:
 		CHECK(gex_RMA_PutNBI(tm, dest, there, src, nbytes, GEX_EVENT_NOW, 0) == 0);
-		memset(src, 0xee, nbytes); /* it may be used again */
+		memset(src, 0xee, nbytes); /* reusable now */
 		gex_NBI_Wait(GEX_EC_ALL, 0);
 		break;
 	case 3:
@@ -167,7 +167,7 @@ static void values(gex_Rank_t dest)
 	CHECK(gex_RMA_GetBlockingVal(test_tm, dest, there, 8, 0) == 1);
 }
 
-/* A 2-d block, put transposed and mirrored, and got back as it was. */
+/* A 2-d block, put transposed and mirrored, and got back unchanged. */
 static void strides(gex_Rank_t dest)
 {
 	enum { kRows = 5, kColumns = 7 };
@@ -223,7 +223,7 @@ static void lists(gex_Rank_t dest)
 	CHECK(gex_RMA_GetBlocking(test_tm, back, dest, there, 13, 0) == 0 && memcmp(back, "yzwxuvstqropm", 13) == 0);
 }
 
-/* Everybody puts to the next one and lets it know: the bytes are there when the handler runs. */
+/* Each node puts to the next one and notifies it: the bytes have arrived when the handler runs. */
 static void peers_hear(void)
 {
 	const gex_Rank_t next = (me + 1) % nodes;
@@ -231,11 +231,11 @@ static void peers_hear(void)
 	const gex_Memvec_t src = {note, sizeof note}, dst = {test_at(next, 128), sizeof note};
 	memset(note, (int)me + 1, sizeof note);
 	gex_VIS_SetPeerCompletionHandler(kDone, note, 3, 0);
-	gex_VIS_SetPeerCompletionHandler(0, NULL, 0, 0); /* taken back */
+	gex_VIS_SetPeerCompletionHandler(0, NULL, 0, 0); /* withdrawn */
 	CHECK(gex_VIS_VectorPutBlocking(test_tm, next, 1, &dst, 1, &src, 0) == 0);
 	gex_VIS_SetPeerCompletionHandler(kDone, note, sizeof note, 0);
 	CHECK(gex_VIS_VectorPutBlocking(test_tm, next, 1, &dst, 1, &src, 0) == 0);
-	CHECK(gex_VIS_VectorPutBlocking(test_tm, next, 1, &dst, 1, &src, 0) == 0); /* only the one before */
+	CHECK(gex_VIS_VectorPutBlocking(test_tm, next, 1, &dst, 1, &src, 0) == 0); /* has no handler */
 	GASNET_BLOCKUNTIL(peer_heard == 1);
 	CHECK(peer_bytes[0] == (me + nodes - 1) % nodes + 1 && memcmp(peer_bytes, test_at(me, 128), 16) == 0);
 	test_barrier();

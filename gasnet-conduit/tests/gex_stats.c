@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gex_stats: a fixed number of GASNet-EX calls of every family on each node, all to the next node, whose figures
- * run_stats.sh knows. */
+/* gex_stats: a fixed number of GASNet-EX calls of every family on each node, all to the next node; run_stats.sh knows
+ * the expected counts. */
 #include "gex_test.h"
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
@@ -71,7 +71,7 @@ static void messages(gex_Rank_t next)
 	gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(test_tm, next, NULL, 64, 64, NULL, 0, 0);
 	memset(gex_AM_SrcDescAddr(sd), 0, 64);
 	gex_AM_CommitRequestMedium(sd, kMedium, 64);
-	GASNET_BLOCKUNTIL(arrived == 7); /* two, three, one, and the answer to one */
+	GASNET_BLOCKUNTIL(arrived == 7); /* two, three, one, and the reply to one */
 }
 
 static void collectives(void)
@@ -83,7 +83,7 @@ static void collectives(void)
 	CHECK_EQ(sum, nodes * (nodes - 1) / 2);
 	const size_t wanted = gex_TM_Split(&half, test_tm, me % 2, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED);
 	gex_TM_Split(&half, test_tm, me % 2, 0, test_at(me, 4096), wanted, 0);
-	/* the rank in the job counts, whatever team it goes through */
+	/* the rank in the job counts, whichever team is used */
 	gex_RMA_PutBlockingVal(half, 0, test_at(me % 2, 2048), me, 4, 0);
 	gex_TM_Destroy(half, NULL, 0);
 }

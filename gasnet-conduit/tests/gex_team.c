@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Teams of GASNet-EX: split by color and key, members that stay out, lists, scratch space that comes back, ranks there
- * and back, transfers and barriers through a team, and more teams one after another than there is memory for at a time.
+ * Teams of GASNet-EX: split by color and key, members that stay out, lists, scratch space that is returned, ranks there
+ * and back, transfers and barriers through a team, and more teams one after another than fit into memory at a time.
  */
 #include "gasnet_test.h"
 #include <gasnet_coll.h>
@@ -11,7 +11,7 @@
 static gex_TM_t all;
 static gex_Rank_t me, size;
 
-/* Members are those jobranks, in this order; both ways of translating agree, and nobody else is in. */
+/* The members are those jobranks, in this order; both translations agree, and there are no other members. */
 static void check_members(gex_TM_t tm, const gex_Rank_t *jobranks, gex_Rank_t count)
 {
 	gex_Rank_t found = 0;
@@ -59,7 +59,7 @@ static void split_by_color(void)
 {
 	gex_Rank_t *want = calloc(size, sizeof *want), count = 0;
 	gex_TM_t tm = GEX_TM_INVALID, inner = GEX_TM_INVALID;
-	/* three colors, members in the reverse order */
+	/* three colors, members in reverse order */
 	for (gex_Rank_t j = size; j-- > 0;)
 		if (j % 3 == me % 3)
 			want[count++] = j;
@@ -81,7 +81,7 @@ static void split_by_color(void)
 	free(want);
 }
 
-/* An order in which ranks of the job do not follow any step: even ones up, then odd ones down. */
+/* An order of job ranks without a constant stride: even ones up, then odd ones down. */
 static gex_Rank_t odd_order(gex_Rank_t i)
 {
 	const gex_Rank_t even = (size + 1) / 2;
@@ -121,7 +121,7 @@ static void create_by_list(void)
 			if (want[i] == me)
 				CHECK(back.gex_addr == addresses[kind == GEX_FLAG_TM_GLOBAL_SCRATCH ? i : 0]);
 	}
-	/* two teams by one call, and one that is in none */
+	/* two teams from one call, and a node that is in none */
 	gex_Rank_t count = 0;
 	for (gex_Rank_t j = 1; j < size; j++)
 		if (j % 2 == me % 2)
@@ -154,7 +154,7 @@ static void scratch(void)
 	CHECK(back.gex_addr == pos && back.gex_len == wanted);
 }
 
-/* Without giving memory back this would need more than there is. */
+/* Unless memory is returned this needs more than there is. */
 static void many(int rounds)
 {
 	for (int i = 0; i < rounds; i++) {

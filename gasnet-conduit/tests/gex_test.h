@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the multi-process tests of GASNet-EX share: a check that ends the whole job, and starting up. */
+/* Shared by the multi-process tests of GASNet-EX: a check that ends the whole job, and starting up. */
 #ifndef GEX_TEST_H
 #define GEX_TEST_H
 
@@ -25,7 +25,7 @@ static inline void test_barrier(void)
 	CHECK_OK(gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS));
 }
 
-/* Ends well, with what was printed: the others' exit would take along a node that is still about to print. */
+/* Ends successfully, with all output printed: the others' exit would end a node that is still about to print. */
 static inline void test_end(void)
 {
 	fflush(stdout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_tools.h, without a job: time, atomics, numbers as text, environment; and GASNet's own answers before
+/* gasnet_tools.h, without a job: time, atomics, numbers as text, environment; and what GASNet itself returns before
  * gasnet_init. */
-#include <gasnet_portable_platform.h> /* before the rest: it needs none of it */
+#include <gasnet_portable_platform.h> /* first: it needs no other header */
 #include <gasnet.h>
 #include <gasnet_tools.h>
 
@@ -131,7 +131,7 @@ static void test_environment_defaults_and_values(void **state)
 	assert_true(gasnett_getenv_dbl_withdefault("GASNET_TEST_X", 0) == 0.75);
 }
 
-/* What a call prints to standard error. */
+/* Returns what a call prints to standard error. */
 static char *printed(void (*call)(void))
 {
 	static char text[2048];
@@ -153,7 +153,7 @@ static char *printed(void (*call)(void))
 static void show_settings(void)
 {
 	gasnett_envint_display("GASNET_TEST_SIZE", 65536, 0, 1);
-	gasnett_envint_display("GASNET_TEST_SIZE", 65536, 0, 1); /* once is enough */
+	gasnett_envint_display("GASNET_TEST_SIZE", 65536, 0, 1); /* printed once only */
 	gasnett_envstr_display("GASNET_TEST_NONE", NULL, 1);
 	gasnett_envdbl_display("GASNET_TEST_PART", 0.5, 0);
 	gasnett_getenv_int_withdefault("GASNET_TEST_COUNT", 17, 0);
@@ -184,7 +184,7 @@ static void test_lists_and_strides_fit_their_buffers(void **state)
 	void *list[50];
 	size_t total = 0;
 	for (size_t i = 0; i < 50; i++) {
-		vector[i].addr = list[i] = (void *)(UINTPTR_MAX - 4096 * (i + 1)); /* as long as addresses get */
+		vector[i].addr = list[i] = (void *)(UINTPTR_MAX - 4096 * (i + 1)); /* addresses of maximum length */
 		vector[i].len = i + 1;
 		total += i + 1;
 	}
@@ -246,7 +246,7 @@ static void test_names_of_masks(void **state)
 	assert_string_equal(text, "0x0");
 }
 
-/* Those of GASNet-EX 2025.8.0, whose interface is here: clients decide by them what they may call. */
+/* The versions of GASNet-EX 2025.8.0, whose interface we provide: clients decide by them what they may call. */
 static void test_versions_are_those_of_the_interface(void **state)
 {
 	(void)state;
@@ -259,7 +259,7 @@ static void test_versions_are_those_of_the_interface(void **state)
 	assert_int_equal(GASNET_VERSION, 1);
 }
 
-/* Clients compare them, and look for parts of them. */
+/* Clients compare them, and search for parts of them. */
 static void test_configurations_say_the_same_versions(void **state)
 {
 	(void)state;

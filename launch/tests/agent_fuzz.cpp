@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// agent_fuzz.cpp: random and changed frames for those that read them: the reader itself and what takes bodies apart, in
-// this process; a head whose agent is this program; an agent whose head is. It fails when one of them ends by a signal
-// or by a sanitizer, or does not end. It prints the seed of each failure.
+// agent_fuzz.cpp: random and changed frames for their readers: the reader itself and the parsers of bodies, in this
+// process; a head whose agent is this program; an agent whose head is. It fails if one of them ends by a signal or by a
+// sanitizer, or does not end. It prints the seed of each failure.
 //
-//	agent_fuzz [SEED]		AGENT_FUZZ_SECONDS=N: how long, in all (default 6)
+//	agent_fuzz [SEED]		AGENT_FUZZ_SECONDS=N: how long, in total (default 6)
 //	agent_fuzz as-agent SEED	is the agent command of the second kind
 //	OSHRUN				the launcher (default ./launch/oshrun)
 #include "oshrun_agent.hpp"
@@ -26,7 +26,7 @@ using namespace oshrun;
 namespace {
 
 using rng = std::mt19937;
-constexpr int kSanitizer = 97; // exit status that sanitizers are told to take
+constexpr int kSanitizer = 97; // exit status that sanitizers are told to use
 
 uint32_t below(rng &random, uint32_t end)
 {
@@ -47,7 +47,7 @@ std::string random_text(rng &random, size_t most)
 	return text;
 }
 
-// Flips, overwrites, cuts, doubles and inserts. `times`: as often at most.
+// Flips, overwrites, cuts, doubles and inserts bytes, at most `times` times.
 void mutate(std::string &text, rng &random, uint32_t times)
 {
 	for (uint32_t n = below(random, times + 1); n > 0 && !text.empty(); n--) {
@@ -75,7 +75,7 @@ void mutate(std::string &text, rng &random, uint32_t times)
 	}
 }
 
-// Nothing in it names a command that exists but /bin/true, whatever is changed.
+// It names no existing command but /bin/true, however it is changed.
 std::string job_body(rng &random)
 {
 	job_text job;
@@ -91,13 +91,13 @@ std::string job_body(rng &random)
 	program.argv = {"/bin/true", random_text(random, 8)};
 	std::replace(program.argv[1].begin(), program.argv[1].end(), '\0', '0');
 	job.opts.apps.push_back(program);
-	job.opts.grace_s = 20; // so long a guard waits for an agent whose parent is gone before it kills it
+	job.opts.grace_s = 20; // how long a guard waits before it kills an agent whose parent is gone
 	job.opts.host_timeout_s = 5;
 	job.opts.pmix = pmix_mode::disabled;
 	return pack_job(job);
 }
 
-// Cells and keys as exchange::collect() writes them.
+// Cells and keys in the format of exchange::collect().
 std::string data_body(rng &random)
 {
 	const uint32_t cell = below(random, 64), keys = below(random, 64);
@@ -148,7 +148,7 @@ struct pair_of_sockets {
 	}
 };
 
-// Gives the reader the stream in pieces of any size, and takes every frame apart as its owners do.
+// Gives the reader the stream in pieces of any size, and parses every frame as its owners do.
 void read_stream(const std::string &text, rng &random, exchange &board, stop_marks &stops)
 {
 	pair_of_sockets way;
@@ -194,7 +194,7 @@ void read_as_pmix(const std::string &text)
 	for (int i = 0; sent > 0 && i < 100 && link.handle(asked); i++) {}
 }
 
-// What PEs of this host may have written into their slots.
+// Writes what PEs of this host may have written into their slots.
 void scribble(const job_files &files, rng &random)
 {
 	for (uint32_t rank = 0; rank < files.view.plan.size; rank++)
@@ -244,7 +244,7 @@ void write_all(int fd, const std::string &text)
 	}
 }
 
-// Behaves well for a while, mostly: otherwise a head has seen enough after the first frame.
+// Mostly behaves well for a while: otherwise a head stops after the first frame.
 int as_agent(unsigned seed)
 {
 	rng random(seed);
@@ -264,7 +264,7 @@ int as_agent(unsigned seed)
 	write_all(STDOUT_FILENO, "\n" + hello_line() + text);
 	char part[4096];
 	for (ssize_t got = 1; over && got > 0;)
-		got = read(STDIN_FILENO, part, sizeof part); // until the head says no more
+		got = read(STDIN_FILENO, part, sizeof part); // until the head closes the connection
 	return 0;
 }
 
@@ -293,7 +293,7 @@ command start(strings words)
 	one.pid = fork();
 	if (one.pid == 0) {
 		setpgid(0, 0);
-		const struct rlimit few = {300, 300}; // a number that was changed may ask for a million PEs
+		const struct rlimit few = {300, 300}; // a changed number may ask for a million PEs
 		setrlimit(RLIMIT_NOFILE, &few);
 		dup2(far_in.get(), STDIN_FILENO);
 		dup2(far_out.get(), STDOUT_FILENO);
@@ -305,7 +305,7 @@ command start(strings words)
 	return one;
 }
 
-// Waits, reading what it says. Returns what is wrong with its end, or nothing.
+// Waits, reading the output. Returns what is wrong with its end, or an empty string.
 std::string await(command &one)
 {
 	const double end = now_s() + limit_s();
@@ -336,7 +336,7 @@ const char *launcher()
 
 std::string fuzz_head(const char *self, unsigned seed)
 {
-	// "honest" is an agent as it should be, which waits for the other
+	// "honest" is a correct agent, which waits for the other
 	const std::string agent = "env AGENT_FUZZ_SELF=" + std::string(self) +
 				  " AGENT_FUZZ_SEED=" + std::to_string(seed) + " sh " + getenv("AGENT_FUZZ_COMMAND");
 	command one = start({launcher(), "--no-pmix", "--grace", "0.1", "--host-timeout", "5", "--launch-agent", agent,
@@ -358,7 +358,7 @@ std::string fuzz_agent(unsigned seed)
 	text += any_stream(random, 6);
 	write_all(one.write_end.get(), text);
 	if (below(random, 2))
-		usleep(below(random, 20000)); // PEs may have begun
+		usleep(below(random, 20000)); // PEs may have started
 	one.write_end.reset();
 	return await(one);
 }
@@ -392,7 +392,7 @@ int main(int argc, char **argv)
 	setenv("ASAN_OPTIONS", "exitcode=97:detect_leaks=0", 0);
 	setenv("UBSAN_OPTIONS", "halt_on_error=1:exitcode=97", 0);
 	do {
-		alarm(static_cast<unsigned>(limit_s())); // a reader that does not end
+		alarm(static_cast<unsigned>(limit_s())); // for a reader that does not end
 		for (unsigned i = 0; i < 5; i++, counts.here++)
 			fuzz_here(seed * 1000 + i);
 		alarm(0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // board_wild.cpp: a PE with a wild pointer. One PE of the job writes into the board, which all PEs of a host share with
-// oshrun, where it must not; then all of them go on as programs do: barriers, keys, exchanges, the end.
+// oshrun, where it must not; then all of them continue as programs do: barriers, keys, exchanges, the end.
 //
 //	board_wild WHAT [SEED]		WHAT: names     cuts every path of a scratch directory at its last slash
-//				      pid=N     puts N wherever a process is named
+//				      pid=N     writes N wherever a process is named
 //				      hello=N   tells oshrun that N is the process of this PE
 //				      whole, head, slots, keys, cells    random bytes there
 //				      byte      one random byte in the header or the slots
@@ -54,7 +54,8 @@ void cut_names(const board &shared)
 			shared.base[i] = '\0';
 }
 
-// Every aligned word of the header and the slots that is the number of this process, its launcher or a peer's.
+// Writes pid over every aligned word of the header and the slots that holds the pid of this process, its launcher or a
+// peer.
 void put_pid(const board &shared, size_t end, uint32_t pid)
 {
 	for (size_t i = 0; i + sizeof pid <= end; i += sizeof pid) {
@@ -98,7 +99,7 @@ bool attack(const std::string &what, const board &shared, uint32_t size, unsigne
 	else if (what.compare(0, 6, "hello=") == 0)
 		send_hello(shared, pgas_boot_rank(), atoi(what.c_str() + 6));
 	else if (what == "shrink")
-		return ftruncate(shared.fd, 4096) != 0; // it must not work
+		return ftruncate(shared.fd, 4096) != 0; // it must fail
 	else if (what == "whole")
 		scribble(shared, 0, shared.bytes, random);
 	else if (what == "head")
@@ -118,7 +119,7 @@ bool attack(const std::string &what, const board &shared, uint32_t size, unsigne
 	return true;
 }
 
-// Until all PEs have left the barrier before, by the last words of their cells: one that is still inside would notice.
+// Waits until all PEs have left the previous barrier, by the last words of their cells: one still inside would notice.
 void await_others(const board &shared, int rank, int size)
 {
 	auto word = [&shared](int peer) {
@@ -131,7 +132,7 @@ void await_others(const board &shared, int rank, int size)
 			usleep(1000);
 }
 
-// Results are not looked at: what peers wrote over is lost, and only the launcher's conduct is asked for here.
+// Results are not checked: what peers overwrote is lost, and this tests only the launcher's behaviour.
 void go_on(int rank, int size)
 {
 	char got[256], mine[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_oshrun_hosts.cpp: the parts of jobs on several hosts that need no process: lists of hosts, placement, frames,
-// the job's text, a board's side of the exchange. What comes from elsewhere is also cut off and changed.
+// the job's text, a board's side of the exchange. Input from other hosts is also truncated and changed.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 #include "oshrun_pmix_link.hpp"
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <thread>
 
-// cmocka comes last: it has a macro with the name of a member of ours
+// cmocka comes last: it has a macro with the name of one of our members
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -85,7 +85,7 @@ std::string repeated(const char *text, int times)
 	return all;
 }
 
-// Texts that would take too long, or too much of the stack.
+// Texts that would take too long, or too much stack.
 void test_slurm_bounds(void **)
 {
 	assert_string_equal(slurm(("n" + repeated("[1]", 16)).c_str(), "").c_str(),
@@ -95,14 +95,14 @@ void test_slurm_bounds(void **)
 	for (const char *many : {"n[1-100000][1-100000]", "n[1-1048577]", "a[1-600000],b[1-600000]", "a[1-1048576],b",
 				 "a[1-1048575],b[1-2][1]", "n[1-1024,2000-3023][1-1024]"})
 		assert_non_null(strstr(slurm(many, "").c_str(), "too many hosts"));
-	assert_true(slurm("a[1-2][1-2],b[1-1024][1-1023],c[1-1020]", "")[0] != '?'); // exactly as many as may be
+	assert_true(slurm("a[1-2][1-2],b[1-1024][1-1023],c[1-1020]", "")[0] != '?'); // exactly the maximum
 	assert_true(slurm(repeated("[1-1000000]", 16).c_str(), "")[0] == '?');
 	assert_non_null(strstr(slurm("n[[1]]", "").c_str(), "brackets in brackets"));
 	assert_non_null(strstr(slurm(repeated("[", 100000).c_str(), "").c_str(), "brackets"));
 	assert_true(slurm(repeated("[1]", 40000).c_str(), "").size() < 400); // a line for the user
 }
 
-// A list of a large machine. Looking at all names for each of them takes minutes.
+// A list of a large machine. Comparing each name with all others takes minutes.
 void test_many_hosts(void **)
 {
 	constexpr int count = 100000;
@@ -169,7 +169,7 @@ void test_tree(void **)
 
 struct line {
 	channel near;
-	int far_in = -1; // what we write there, near reads
+	int far_in = -1; // we write to it, near reads from it
 	unique_fd far_out;
 	line()
 	{
@@ -252,7 +252,7 @@ void test_frames_that_are_wrong(void **)
 		here.give(text + good);
 		assert_false(here.near.next(one));
 		assert_false(here.near.broken().empty());
-		assert_false(here.near.next(one)); // and nothing behind it
+		assert_false(here.near.next(one)); // and nothing after it
 	}
 }
 
@@ -313,7 +313,7 @@ void test_job_text(void **)
 	job_text longer;
 	assert_false(unpack_job(text + "x", longer));
 	std::mt19937 random(1);
-	for (int i = 0; i < 20000; i++) { // it may be understood or not, but it must come back
+	for (int i = 0; i < 20000; i++) { // it may be accepted or not, but the call must return
 		std::string changed = text;
 		for (int n = 0; n < 3; n++)
 			changed[random() % changed.size()] = static_cast<char>(random());
@@ -381,7 +381,7 @@ void test_exchange_refuses(void **)
 		assert_false(b.side.apply(wrong).empty());
 	}
 	const uint32_t heads[][4] = {{1, 0, 0, 0}, {4, 0, 0, 0}, {0, 16385, 0, 0}, {0, 0, 0, 1 << 21}, {0, 0, 1, 0}};
-	for (const auto &head : heads) { // own rank, no rank, long cell, long keys, keys out of order
+	for (const auto &head : heads) { // our own rank, not a rank, a long cell, long keys, keys out of order
 		wrong.body.assign(reinterpret_cast<const char *>(head), sizeof head);
 		wrong.body.resize(1 << 22);
 		assert_false(b.side.apply(wrong).empty());
@@ -391,7 +391,7 @@ void test_exchange_refuses(void **)
 	assert_false(b.side.apply(good).empty()); // the same keys again
 }
 
-// --- who is stopped --------------------------------------------------------------------------------------------------
+// --- stopped PEs -----------------------------------------------------------------------------------------------------
 
 // Host 1 of three: ranks 1 and 4.
 struct stops {
@@ -421,9 +421,9 @@ void test_stops(void **)
 	assert_true(here.marks.take({kind::stopped, 1, 0}, 0, 2, true));
 	assert_string_equal(here.shown().c_str(), "101001");
 	assert_true(here.marks.take({kind::stopped, 0, 2}, 2, 3, true));
-	assert_true(here.marks.take({kind::stopped, 0, 3}, 0, 1, true)); // it was not
+	assert_true(here.marks.take({kind::stopped, 0, 3}, 0, 1, true)); // it was not stopped
 	assert_string_equal(here.shown().c_str(), "100001");
-	here.files.view.slot(3).stopped = 1; // a wild pointer: nobody is told of that
+	here.files.view.slot(3).stopped = 1; // a wild pointer: not reported to any host
 	const std::vector<frame> news = here.marks.forget(0, 2);
 	assert_int_equal(news.size(), 1);
 	assert_true(news[0].what == kind::stopped && news[0].host == 0 && news[0].arg == 0 && news[0].body.empty());
@@ -457,7 +457,7 @@ void test_stops_refuse(void **)
 
 // --- PMIx servers ----------------------------------------------------------------------------------------------------
 
-// A server on host 0, and the test in the place of its agent.
+// A server on host 0; the test acts as its agent.
 struct server {
 	pmix_link link;
 	channel agent;
@@ -470,7 +470,7 @@ struct server {
 		agent.open(unique_fd(ends[1]), unique_fd(dup(ends[1])));
 		agent.set_ping(0);
 	}
-	frame heard() // by the agent
+	frame heard() // received by the agent
 	{
 		frame what;
 		for (int i = 0; i < 1000 && !agent.next(what); i++) {
@@ -495,7 +495,7 @@ void test_pmix_fence(void **)
 	server here;
 	std::string first, second;
 	const std::string much(kPmixBytes + 5, 'm');
-	std::thread client([&] { // more than a socket takes
+	std::thread client([&] { // more than a socket buffers
 		here.link.fence(much, [&](bool, const std::string &all) { first = all; });
 		here.link.fence("next", [&](bool, const std::string &all) { second = all; });
 	});

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_align of 8 bytes to 64 MiB, wherever the PEs' addresses are: aligned on every PE, at the same place of all
- * heaps, and everybody reaches everybody's blocks by puts, gets, atomics, pointers, locks and collectives, and static
- * data as before. What no place in the heap can be aligned to answers NULL on all PEs.
+ * shmem_align of 8 bytes to 64 MiB, whatever addresses the PEs have: aligned on every PE, at the same offset in all
+ * heaps, and all PEs reach all blocks by puts, gets, atomics, pointers, locks and collectives, and static data as
+ * before. An alignment that no place in the heap meets returns NULL on all PEs.
  *
  * align [--random | --fixed] [--no-window] the launcher has left randomisation on, or switched it off; shmem_ptr
- * answers NULL
+ * returns NULL
  */
 #include "shmem_test.h"
 
@@ -16,8 +16,8 @@
 enum { WORDS = 32 };
 
 static int me, n;
-static long words[WORDS]; /* static data, of everybody */
-static uint64_t place;    /* of the block in question, by its PE */
+static long words[WORDS]; /* static data, on every PE */
+static uint64_t place;    /* of the current block, by its PE */
 static long lock;
 static long psync[SHMEM_SYNC_SIZE];
 
@@ -30,7 +30,7 @@ static void same_everywhere(const char *first, const char *block)
 	shmem_barrier_all();
 }
 
-/* Everybody writes to everybody: word `me` of each PE's block by p and get, word n + me by atomics, 2 n + me through a
+/* Every PE writes to all PEs: word `me` of each PE's block by p and get, word n + me by atomics, 2 n + me through a
  * pointer. */
 static void reach_all(long *block, long mark, bool window)
 {
@@ -78,7 +78,7 @@ static void gather_all(char *dest, char *source, size_t bytes)
 	shmem_barrier_all();
 	CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, out, input, count) == 0);
 	CHECK(out[0] == (long)n * (n - 1) / 2 && out[count - 1] == (long)n * (n - 1) / 2 + (long)(count - 1) * n);
-	/* an active set brings its own flags, which are static data here; then the longs lie in the heap */
+	/* an active set brings its own flags, which are static data here while the longs are in the heap */
 	shmem_barrier_all();
 	shmem_fcollect64(out, input, count, 0, 0, n, psync);
 	for (int pe = 0; pe < n; pe++)
@@ -123,7 +123,7 @@ static void one_alignment(const char *first, size_t align, bool window)
 	shmem_free(c);
 }
 
-/* Contexts of a team whose numbers are other than the world's have windows of their own. */
+/* Contexts of a team whose numbers differ from the world's have their own windows. */
 static void by_team(bool window)
 {
 	shmem_team_t back;
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 			CHECK(strcmp(argv[i], fixed ? "--fixed" : "--random") == 0);
 	}
 #ifdef TEST_NO_PIE
-	CHECK((uintptr_t)words < (uintptr_t)1 << 32); /* linked as asked for */
+	CHECK((uintptr_t)words < (uintptr_t)1 << 32); /* linked as requested */
 #endif
 	CHECK(3 * n <= WORDS);
 	for (int i = 0; i < SHMEM_SYNC_SIZE; i++)
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 	exclude_each_other(&lock, words);
 	by_team(window);
 	shmem_free(first);
-	/* larger than the heap and what lies in front of it */
+	/* larger than the heap and the memory before it */
 	for (int bits = 34; bits < 64; bits++)
 		CHECK(shmem_align((size_t)1 << bits, 8) == NULL);
 	CHECK(shmem_align(0, 8) == NULL && shmem_align((size_t)3 << 20, 8) == NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives of all kinds in random order on several overlapping teams, one after the other without a barrier between
- * them, while PEs take rests at random: members run ahead of each other as far as the library lets them. Every result
- * is compared. Every PE draws the same sequence. Results go to places of their own, so that dest is ready when the
- * standard wants it.
+ * them, while PEs pause at random: members run ahead of each other as far as the library lets them. Every result is
+ * compared. Every PE draws the same sequence. Results go to separate places, so that dest is ready when the standard
+ * requires it.
  */
 #include "coll_test.h"
 
@@ -29,7 +29,7 @@ static void rest(unsigned *own)
 		sched_yield();
 }
 
-/* One collective; what it was is in the two random numbers. */
+/* Runs one collective; the two random numbers select it. */
 static void step(shmem_team_t team, int pos, unsigned kind, unsigned draw)
 {
 	static const size_t sizes[] = {1, 7, 8, 30, kWords};
@@ -42,7 +42,7 @@ static void step(shmem_team_t team, int pos, unsigned kind, unsigned draw)
 	switch (kind % 11) {
 	case 0:
 	case 1:
-	case 2: /* often: nobody waits for the others in these */
+	case 2: /* often: in these no PE waits for the others */
 		CHECK(shmem_long_broadcast(team, dest, g_source, n, root) == 0);
 		for (size_t i = 0; i < n; i++)
 			CHECK(dest[i] == word(world_pe_of(team, root), pos, i));
@@ -112,8 +112,7 @@ static void step(shmem_team_t team, int pos, unsigned kind, unsigned draw)
 	}
 }
 
-/* A root that runs ahead of the others as far as it can, now with one size, now with another: nothing is written over
- * unread. */
+/* A root that runs ahead of the others as far as it can, with varying sizes: no unread data is overwritten. */
 static void streams(shmem_team_t team, unsigned *own)
 {
 	enum { kStream = 150 };
@@ -127,18 +126,18 @@ static void streams(shmem_team_t team, unsigned *own)
 					 : round % 3 == 1 ? (size_t)(i % 7 + 1)
 							  : (i % 50 ? 1 : kWords);
 			for (size_t k = 0; k < n; k++)
-				source[k] = word(root, i, k); /* the root's own copy may change at once */
+				source[k] = word(root, i, k); /* the root may modify its source at once */
 			if (mine != root && i % 40 == 39)
 				rest(own);
 			CHECK(shmem_long_broadcast(team, dest[i], source, n, root) == 0);
 			for (size_t k = 0; k < n; k++)
 				CHECK(dest[i][k] == word(root, i, k));
 		}
-		shmem_team_sync(team); /* all dests have been looked at */
+		shmem_team_sync(team); /* all dests have been checked */
 	}
 }
 
-/* Sums that rounding makes depend on the order: the same bits on every member and every time. */
+/* Sums whose rounding depends on the order: the same bits on every member and every time. */
 static void reproducible(shmem_team_t team)
 {
 	enum { kReals = 1500 };
@@ -185,7 +184,7 @@ int main(int argc, char **argv)
 			if (teams[which % kTeams] != SHMEM_TEAM_INVALID)
 				step(teams[which % kTeams], pos, kind, draw);
 		}
-		shmem_barrier_all(); /* all dests have been looked at */
+		shmem_barrier_all(); /* all dests have been checked */
 	}
 	for (int k = 1; k < kTeams; k++)
 		shmem_team_destroy(teams[k]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The deprecated collectives over active sets: every one and every type, on all PEs, every second, and the upper half;
- * pSync is back at SHMEM_SYNC_VALUE afterwards, and may be used again at once.
+ * pSync is back at SHMEM_SYNC_VALUE afterwards, and may be reused at once.
  */
 #include "coll_test.h"
 
@@ -12,7 +12,7 @@ static char g_source[16 * kMost * 8] __attribute__((aligned(64)));
 static char g_dest[16 * (kMost * 8 + 8)] __attribute__((aligned(64)));
 static char g_work[16 * (kMost / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE)] __attribute__((aligned(64)));
 static long g_psync[2][SHMEM_SYNC_SIZE];
-/* of the test's own syncs: a PE that is ahead counts there while we look */
+/* for the test's own syncs: a PE that is ahead counts there while we check */
 static long g_own_psync[2][SHMEM_SYNC_SIZE];
 static int g_turn, g_own_turn;
 
@@ -87,7 +87,7 @@ static const reduce_test kReduce[] = {SHMEM_TO_ALL_SUM_TYPES(LIST_SUMS, ) SHMEM_
 			memset(g_dest, 0, sizeof g_dest);                                                              \
 			SYNC(s);                                                                                       \
 			shmem_broadcast##S(dest, source, n, root, s->start, s->log_stride, s->size, psync());          \
-			for (size_t i = 0; i < n; i++) /* the root's dest stays as it is */                            \
+			for (size_t i = 0; i < n; i++) /* the root's dest is unchanged */                              \
 				CHECK(dest[i] == (mine == root ? (T)0 : (T)value_of(pe_of(s, root), i)));              \
 			SYNC(s);                                                                                       \
 		}                                                                                                      \
@@ -129,7 +129,7 @@ static const reduce_test kReduce[] = {SHMEM_TO_ALL_SUM_TYPES(LIST_SUMS, ) SHMEM_
 DEFINE_DATA(32, uint32_t)
 DEFINE_DATA(64, uint64_t)
 
-/* A put before shmem_barrier is there after it. */
+/* A put before shmem_barrier has arrived after it. */
 static void barriers(const struct set *s)
 {
 	static long cell;
@@ -143,7 +143,8 @@ static void barriers(const struct set *s)
 	}
 }
 
-/* Two pSyncs and two dests in turn, and no sync in between: what a PE looks at is not written over before it calls. */
+/* Two pSyncs and two dests in turn, without a sync in between: the dest that a PE reads is not overwritten before its
+ * next call. */
 static void broadcasts_in_turn(const struct set *s)
 {
 	enum { kWords = 10, kRounds = 12 };
@@ -171,7 +172,7 @@ int main(int argc, char **argv)
 	int level;
 	(void)argv;
 	if (argc > 1)
-		shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level); /* the set of all PEs, too, syncs in pSync then */
+		shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level); /* then the set of all PEs, too, syncs in pSync */
 	else
 		shmem_init();
 	const int n = shmem_n_pes(), me = shmem_my_pe();

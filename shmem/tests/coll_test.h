@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the programs that test teams and collectives share: values that every PE can compute for every other.
+ * Shared by the programs that test teams and collectives: values that every PE can compute for every other.
  */
 #ifndef COLL_TEST_H
 #define COLL_TEST_H
@@ -9,7 +9,7 @@
 
 #include <shmemx.h>
 
-/* Small positive numbers: sums over 8 PEs are exact in every type but the 8-bit ones, which wrap. */
+/* Small positive numbers: sums over 8 PEs are exact in every type but the 8-bit ones, which wrap around. */
 static inline int value_of(int world_pe, size_t i)
 {
 	return (int)((unsigned)world_pe * 3u + (unsigned)i * 7u) % 11 + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every team reduction, scan and data collective of every type: result, untouched source, nothing written behind the
- * end; in place and not, from no element to more than one share per PE; on the world team, one of every second PE, and
- * an irregular one. TEST_GENERIC: by the names without a type.
+ * Every team reduction, scan and data collective of every type: result, untouched source, nothing written past the end;
+ * in place and not, from no element to more than one share per PE; on the world team, one of every second PE, and an
+ * irregular one. TEST_GENERIC: by the names without a type.
  */
 #include "coll_test.h"
 #include "typed.h"
@@ -103,7 +103,7 @@ int main(void)
 	all_on(SHMEM_TEAM_WORLD, 1);
 	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, n > 1, 2, n / 2 + (n == 1), NULL, 0, &every_second) == 0);
 	all_on(every_second, 0);
-	/* all but PE 1, backwards */
+	/* all but PE 1, in reverse order */
 	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, shmem_my_pe() == 1 ? SHMEMX_COLOR_NONE : 0, -shmem_my_pe(),
 				      NULL, 0, &irregular) == 0);
 	all_on(irregular, 0);

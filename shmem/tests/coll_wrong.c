@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One kind of wrong use of teams and collectives per run: run_coll_wrong.sh looks for the line that the library
- * prints. */
+/* One kind of wrong use of teams and collectives per run: run_coll_wrong.sh checks the line that the library prints. */
 #include "coll_test.h"
 
 static long g_from[64], g_to[64], g_psync[SHMEM_SYNC_SIZE];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device_heap WHAT: the names of the drafts for devices, as the environment has set up the job. WHAT:
+ * device_heap WHAT: the names from the drafts for devices, in a job set up by the environment. WHAT:
  *   shmemg    there is a device heap: levels, allocation, teams and contexts of the specification for GPUs
  *   spaces    there are a CPU and a GPU space, and the CPU's is the default
- *   gpu       shmem_malloc gives device memory, and there is a CPU space; gpu-only: there is none
- *   none      no device: what is provided and available says so, and host memory works
- *   asked     as shmemg, and the program's wish alone has made the heap
+ *   gpu       shmem_malloc returns device memory, and there is a CPU space; gpu-only: there is none
+ *   none      no device: the provided and available features show it, and host memory works
+ *   asked     as shmemg, but only the program's request has created the heap
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -48,13 +48,13 @@ static void use_device(long *x)
 static void use_host(long *x)
 {
 	CHECK(x != NULL && shmemx_partition_of(x) == -1);
-	x[0] = me; /* the CPU may touch it */
+	x[0] = me; /* the CPU may access it */
 	shmem_barrier_all();
 	CHECK(shmem_long_g(x, right) == right);
 	shmem_barrier_all();
 }
 
-/* provided of an init that asks for all of it; the levels of devices are not those of threads */
+/* returns what an init that requests all levels provides; device levels are not thread levels */
 static int start(int level)
 {
 	int provided = -1, threads = -1;
@@ -92,7 +92,7 @@ static void shmemg(void)
 		check_kind(a);
 		shmemg_free(a);
 	}
-	shmemg_free(x); /* was written to: */
+	shmemg_free(x); /* another PE wrote to it */
 	char *z = shmemg_calloc(16, 4);
 	zeros(z, 64);
 	shmemg_free(z);
@@ -111,7 +111,7 @@ static void teams_and_contexts(void)
 {
 	CHECK(SHMEM_DEVICE_TEAM_WORLD == SHMEM_TEAM_WORLD && SHMEM_DEVICE_TEAM_SHARED == SHMEM_TEAM_SHARED);
 	CHECK(shmem_team_n_pes(SHMEM_DEVICE_TEAM_WORLD) == n);
-	/* whoever is in the shared team can be reached by the device's own addresses */
+	/* PEs in the shared team can be reached by the device's own addresses */
 	long *x = shmemg_calloc(1, sizeof *x);
 	for (int i = 0; i < shmem_team_n_pes(SHMEM_DEVICE_TEAM_SHARED); i++)
 		CHECK(shmem_team_ptr(SHMEM_DEVICE_TEAM_SHARED, x, i) != NULL);
@@ -122,7 +122,7 @@ static void teams_and_contexts(void)
 		CHECK(shmem_long_sum_reduce(half, x, x, 1) == 0);
 		shmem_team_destroy(half);
 	}
-	/* no context for kernels, and that is said */
+	/* there is no context for kernels, and the call says so */
 	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
 	CHECK(shmem_ctx_create(SHMEM_DEVICE_CTX, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
 	ctx = SHMEM_CTX_DEFAULT;
@@ -130,7 +130,7 @@ static void teams_and_contexts(void)
 	CHECK(ctx == SHMEM_CTX_INVALID && SHMEM_DEVICE_CTX_DEFAULT == SHMEM_CTX_INVALID);
 	shmem_team_t owner = SHMEM_TEAM_WORLD;
 	CHECK(shmem_ctx_get_team(SHMEM_DEVICE_CTX_DEFAULT, &owner) != 0 && owner == SHMEM_TEAM_INVALID);
-	/* hints are hints */
+	/* hints need not be followed */
 	long *h = shmem_malloc_with_hints(64, SHMEM_DEVICE_MALLOC_HOST_INIT | SHMEM_DEVICE_MALLOC_KERNEL_INIT);
 	use_host(h);
 	shmem_free(h);
@@ -171,7 +171,7 @@ static void spaces(int cpu, int gpu, int gpu_default)
 		shmem_space_free(all[i], a);
 		shmem_space_free(all[i], NULL);
 	}
-	/* shmem_malloc is the default space */
+	/* shmem_malloc uses the default space */
 	long *x = shmem_malloc(N * sizeof *x);
 	if (gpu_default)
 		use_device(x);
@@ -180,7 +180,7 @@ static void spaces(int cpu, int gpu, int gpu_default)
 	shmem_space_free(d, x);
 }
 
-/* All that allocates in the default space, which is the device's. */
+/* All allocations in the default space, which is the device's. */
 static void gpu_default(void)
 {
 	long mine[N], got[N];
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 			CHECK(shmemx_partition_count() == 1 && shmemx_partition_size(0) == (size_t)512 << 20);
 		shmemg();
 		teams_and_contexts();
-		/* a later init without the level is told nothing of it */
+		/* a later init without the level does not report it */
 		CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
 		shmem_finalize();
 	} else if (!strcmp(what, "none")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Wrong use of the device heap and of memory spaces, one kind per run, named by the argument. Each must end the job
- * with one line that says what was wrong; run_device_heap.sh compares.
+ * with one line that names the error; run_device_heap.sh compares it.
  */
 #include <shmem.h>
 #include <shmemg.h>
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		shmemg_free(shmem_malloc(64));
 	else if (!strcmp(what, "heap-free"))
 		shmem_free(shmemg_malloc(64));
-	else if (!strcmp(what, "free-other")) /* partition 0 is another one, of the host */
+	else if (!strcmp(what, "free-other")) /* partition 0 is another one, of host memory */
 		shmemg_free(shmem_partition_malloc(64, 0));
 	else if (!strcmp(what, "space-free-other"))
 		shmem_space_free(SHMEM_SPACE_CPU, shmem_space_malloc(SHMEM_SPACE_GPU, 64));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A target runtime as libshmem-omp finds it behind itself, with one device that is in no hurry: a region that need not
- * be waited for runs in fake_taskwait(). Every region doubles the numbers of its first variable. Variables that were
- * not associated with memory of the device are the host's own. One variable at a time.
+ * A target runtime as libshmem-omp finds it after itself, with one device that delays: a region that need not be waited
+ * for runs in fake_taskwait(). Every region doubles the numbers of its first variable. Variables that were not
+ * associated with device memory stay in the host's own. One variable at a time.
  */
 #include <stdint.h>
 #include <string.h>

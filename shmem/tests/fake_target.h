@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fake_target.h: what the test of libshmem-omp with a runtime of its own knows of that; see fake_target.c. */
+/* fake_target.h: what the test of libshmem-omp with its own runtime knows about that runtime; see fake_target.c. */
 #ifndef SHMEM_TESTS_FAKE_TARGET_H
 #define SHMEM_TESTS_FAKE_TARGET_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * help_near: one PE waits, in each way there is, and has done nothing else before: it does not know who reaches its
- * memory, and how. Another PE, which may need its help (FI_PGAS_MAP=0), ends the wait. Where nobody told it, it must
- * find out by itself, or both wait for ever. The roles move, so that each PE is once the one that knows nothing.
+ * help_near: one PE waits, by every call that can wait, and has done nothing else before: it does not know which PE
+ * accesses its memory, and how. Another PE, which may need its help (FI_PGAS_MAP=0), ends the wait. If it was not
+ * notified, it must find out by itself, or both wait for ever. The roles rotate, so that each PE is once the one that
+ * knows nothing.
  *
- * More PEs than those that connect to each other in shmem_init (four), or nobody is ignorant.
+ * Needs more PEs than connect to each other in shmem_init (four); otherwise no PE is ignorant.
  */
 #include "shmem_test.h"
 
@@ -62,7 +63,7 @@ static const struct way {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* The PE that waits has called nothing since shmem_init but what waits, and the others have not touched it. */
+/* Since shmem_init the waiting PE has called nothing but the wait, and the others have not accessed it. */
 static void ignorant(const struct way *w, int who, int helper)
 {
 	check_doing = w->name;
@@ -70,7 +71,7 @@ static void ignorant(const struct way *w, int who, int helper)
 	if (shmem_my_pe() == who)
 		w->wait();
 	if (shmem_my_pe() == helper) {
-		usleep(20000); /* it waits by then, as a rule */
+		usleep(20000); /* it usually waits by then */
 		w->end(who);
 		shmem_quiet();
 	}
@@ -80,7 +81,7 @@ static void ignorant(const struct way *w, int who, int helper)
 	shmem_finalize();
 }
 
-/* The queue of a lock: whoever holds it waits for nobody, and the next one waits in its own memory. */
+/* The queue of a lock: the holder waits for no other PE, and the next one waits in its own memory. */
 static void locks(void)
 {
 	check_doing = "shmem_set_lock";

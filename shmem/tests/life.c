@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Library life: counted init and finalize, starting again, and what is left behind. The first argument says what to do;
+ * Library life: counted init and finalize, starting again, and leftovers. The first argument selects the test;
  * run_life.sh runs it under every launcher.
  */
 #ifndef _GNU_SOURCE
@@ -23,7 +23,7 @@ static int initialized(void)
 	return yes;
 }
 
-/* puts, gets, an atomic, a reduction, a team, a context: all that has state */
+/* puts, gets, an atomic, a reduction, a team, a context: everything that has state */
 static void work(long salt)
 {
 	me = shmem_my_pe();
@@ -53,7 +53,7 @@ static void work(long salt)
 	shmem_ctx_quiet(ctx);
 	shmem_team_sync(team);
 	CHECK(block[1] == salt);
-	if (salt & 1) { /* or finalize ends them */
+	if (salt & 1) { /* otherwise finalize ends them */
 		shmem_ctx_destroy(ctx);
 		shmem_team_destroy(team);
 		shmem_free(block);
@@ -77,7 +77,7 @@ static void nested(void)
 	shmem_finalize();
 	CHECK(initialized() == 1);
 	work(3);
-	/* each of them is a barrier */
+	/* every finalize is a barrier */
 	in_bss = 0;
 	shmem_barrier_all();
 	shmem_init();
@@ -86,7 +86,7 @@ static void nested(void)
 	CHECK(in_bss == 77);
 	shmem_finalize();
 	CHECK(initialized() == 0);
-	shmem_finalize(); /* one too many does nothing */
+	shmem_finalize(); /* an extra call does nothing */
 	CHECK(initialized() == 0);
 }
 
@@ -110,7 +110,7 @@ static int count_maps(void)
 	return count;
 }
 
-/* Started again and again: the data is there, what came and went in between too, and nothing piles up. */
+/* Started again and again: the data is kept, including changes in between, and nothing accumulates. */
 static void cycles(int count)
 {
 	int fds = 0, maps = 0, level = -1;
@@ -132,13 +132,13 @@ static void cycles(int count)
 	}
 	if (count > 5) {
 		for (int i = 0; i < 1000 && count_fds() > fds; i++)
-			usleep(10000); /* a thread of the provider ends by itself */
+			usleep(10000); /* a thread of the provider ends asynchronously */
 		CHECK(count_fds() <= fds);
 		CHECK(count_maps() <= maps + 8); /* malloc may have grown */
 	}
 }
 
-/* Threads that each use the library by themselves */
+/* Threads that each use the library on their own. */
 static void *user(void *arg)
 {
 	int level;
@@ -166,7 +166,8 @@ static void threads(void)
 	shmem_finalize();
 }
 
-/* start_pes: once more is no effect, one finalize is enough, and a child of fork() that exits is no PE that leaves */
+/* start_pes: a repeated call has no effect, one finalize is enough, and a child of fork() that exits is not a leaving
+ * PE */
 static void old_style(void)
 {
 	start_pes(0);

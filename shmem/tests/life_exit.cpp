@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs that end without shmem_finalize, rightly and wrongly; the first argument says how, run_life.sh what must
-// come of it.
+// Programs that end without shmem_finalize, rightly and wrongly; the first argument selects how, run_life.sh knows the
+// required outcome.
 #include <shmem.h>
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ void require(bool held, int line)
 }
 #define MUST(cond_arg) require(cond_arg, __LINE__)
 
-// there before the library: destroyed after it
+// constructed before the library: destroyed after it
 struct before {
 	~before()
 	{
@@ -89,7 +89,7 @@ void use_those_who_left()
 	}
 }
 
-// PE 1 leaves; what the others do then is wrong, or ends the job
+// PE 1 leaves; any later action of the others is wrong, or ends the job
 void others_wait()
 {
 	if (shmem_my_pe() == 1)
@@ -98,7 +98,7 @@ void others_wait()
 		shmem_barrier_all();
 	else if (strcmp(g_what, "wait") == 0) {
 		if (shmem_my_pe() == 0) {
-			sleep(15); // longer than the one that left is silent
+			sleep(15); // longer than the leaver stays silent
 			shmem_global_exit(5);
 		}
 		shmem_long_wait_until(&g_word, SHMEM_CMP_NE, 0);
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 		shmem_init();
 	shmem_barrier_all();
 	if (shmem_my_pe() == 0)
-		printf("said before the end\n"); // nothing flushes it but exit()
+		printf("said before the end\n"); // only exit() flushes it
 	if (strcmp(g_what, "return") == 0 || strcmp(g_what, "pes") == 0) {
 		use_those_who_left();
 	} else if (strcmp(g_what, "mixed") == 0) {

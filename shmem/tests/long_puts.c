@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * long_puts ROUNDS: long puts that do not block, to a PE of another host that looks away meanwhile (and nobody for it,
- * with FI_PGAS_NET_THREAD=0): more than the connection takes, so that packets wait while puts arrive. quiet must end
- * all the same, and everything be there.
+ * long_puts ROUNDS: long non-blocking puts to a PE on another host that makes no progress meanwhile (nor does a thread,
+ * with FI_PGAS_NET_THREAD=0): more than the connection accepts, so that packets wait while puts arrive. quiet must
+ * still return, and all data must have arrived.
  */
 #include "shmem_test.h"
 

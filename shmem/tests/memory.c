@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Symmetric memory: the same offsets on all PEs whatever is allocated and freed, alignment, zeroed and resized blocks,
- * an exhausted heap that answers NULL on all PEs alike, what is symmetric and what is not, pointers to other PEs'
- * objects, and with --long transfers of more than 4 GiB in one call.
+ * an exhausted heap that returns NULL on all PEs, what is symmetric and what is not, pointers to other PEs' objects,
+ * and with --long transfers of more than 4 GiB in one call.
  */
 #include "shmem_test.h"
 
@@ -12,9 +12,9 @@ static int me, n, right;
 static long fixed[3] = {7, 8, 9}; /* .data */
 static char unfixed[3000];        /* .bss */
 static _Alignas(256) char aligned[256];
-static uint64_t offset; /* of the block in question, by its PE */
+static uint64_t offset; /* of the current block, by its PE */
 
-/* Is this block at the same place of the heap on every PE? first: a block that everybody has. */
+/* Checks that this block is at the same offset in the heap on every PE. first: a block that all PEs have. */
 static void same_everywhere(const void *first, const void *ptr)
 {
 	shmem_barrier_all();
@@ -36,7 +36,7 @@ static void blocks(void)
 		const size_t k = state >> 33 & 31, bytes = 1 + (state >> 40 & 0x3fff);
 		if (block[k]) {
 			for (size_t j = 0; j < length[k]; j++)
-				CHECK(block[k][j] == (char)(k + 1)); /* nobody else's block overlaps it */
+				CHECK(block[k][j] == (char)(k + 1)); /* no other block overlaps it */
 			shmem_free(block[k]);
 			block[k] = NULL;
 			continue;
@@ -77,11 +77,11 @@ static void edges(void)
 	CHECK(shmem_malloc(0) == NULL);
 	CHECK(shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);
 	CHECK(shmem_malloc(SIZE_MAX) == NULL && shmem_calloc(SIZE_MAX / 2, 4) == NULL);
-	CHECK(shmem_align(3, 8) == NULL); /* no power of two */
+	CHECK(shmem_align(3, 8) == NULL); /* not a power of two */
 	shmem_free(NULL);
 	char *p = shmem_realloc(NULL, 100);
 	CHECK(p);
-	CHECK(shmem_realloc(p, (size_t)1 << 50) == NULL); /* and p is still there */
+	CHECK(shmem_realloc(p, (size_t)1 << 50) == NULL); /* and p still exists */
 	memset(p, 1, 100);
 	CHECK(shmem_realloc(p, 0) == NULL);
 	{ /* more than a page: align.c has more of this */
@@ -97,7 +97,7 @@ static void edges(void)
 	}
 }
 
-/* Everybody takes all there is; the end comes for all at the same call, and giving back makes it whole again. */
+/* All PEs allocate all memory; it ends for all in the same call, and freeing makes the heap whole again. */
 static void exhaust(void)
 {
 	enum { MOST = 4096 };
@@ -145,7 +145,7 @@ static void what_is_symmetric(void)
 	CHECK(shmem_ptr(fixed, me) == fixed && shmem_ptr(heap, me) == heap);
 	CHECK((uintptr_t)aligned % 256 == 0);
 
-	/* initial values are there, of everybody; and writing through a pointer is writing there */
+	/* all PEs have their initial values; and a write through a pointer arrives there */
 	CHECK(shmem_long_g(&fixed[1], right) == 8);
 	shmem_barrier_all();
 	long *there = shmem_ptr(&fixed[2], right);

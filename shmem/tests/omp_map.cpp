@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What map clauses do, seen from the program: values on the host and on the device, and what is present. It prints
-// what it sees and run_omp.sh compares: with "plain" all variables are where OpenMP puts them, with "all" and with
-// "vars" they are in the partition whose number follows, and nothing else may differ. In a partition it also checks
-// that they are there, and that all of it is free again at the end.
+// The effects of map clauses as the program sees them: values on the host and on the device, and what is present. It
+// prints its results and run_omp.sh compares them: with "plain" all variables are where OpenMP puts them, with "all"
+// and with "vars" they are in the partition whose number follows, and nothing else may differ. In a partition it also
+// checks that they are there, and that all of it is free again at the end.
 #include <omp.h>
 #include <shmem.h>
 #include <shmemx.h>
@@ -64,7 +64,7 @@ void fill(int *x, int n, int first)
 		x[i] = first + i;
 }
 
-// Sums on the device what is there; what is mapped already stays as it is.
+// Sums the current values on the device; data that is mapped already is not updated.
 long device_sum(int *x, int n)
 {
 	long s = 0;
@@ -224,7 +224,7 @@ void parts(int *x)
 	see("sum", sum(x, kCount));
 }
 
-// --- regions with maps of their own ----------------------------------------------------------------------------------
+// --- regions with their own maps -------------------------------------------------------------------------------------
 
 void regions(int *x)
 {
@@ -245,7 +245,7 @@ void regions(int *x)
 	see("out", out);
 	see("both", both);
 	see("there", is_there(x) + is_there(&input) + is_there(&both));
-	// only fetched, nothing brought
+	// only copied back, not copied in
 	int y[50];
 	fill(y, 50, 3);
 #pragma omp target map(from : y)
@@ -260,7 +260,7 @@ void regions(int *x)
 	for (int i = 0; i < kCount; i++)
 		squares += static_cast<double>(x[i]) * x[i];
 	see("reduction", static_cast<long>(squares));
-	// scalars that nobody maps, an array that the compiler maps
+	// scalars without a map clause, an array that the compiler maps
 	int first = 2;
 #pragma omp target
 	for (int &one : y)
@@ -371,7 +371,7 @@ void structures()
 	see("there", is_there(&p.n) + is_there(&p.last) + is_there(&p.a));
 }
 
-// Again and again, with other host memory each time, because blocks are used again.
+// Repeatedly, with different host memory each time, because blocks are reused.
 void pointers()
 {
 	g_case = "pointers";
@@ -480,7 +480,7 @@ void tasks(int *x, int *y)
 	see("there", is_there(x) + 2 * is_there(y));
 }
 
-// Threads that map the same array and arrays of their own, all the time.
+// Threads that map the same array and their own arrays, all the time.
 void threads(int *x)
 {
 	g_case = "threads";
@@ -500,7 +500,7 @@ void threads(int *x)
 			}
 			for (int i = 0; i < 64; i++)
 				wrong += mine[i] != turn + i + 1;
-				// all of them the same bytes, none of which changes
+				// all map the same bytes, which do not change
 #pragma omp target data map(to : x [900:50])
 			{
 				int got = -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What clang (LLVM 15 and later) makes of target constructs with nowait, by hand, with a runtime that does not wait
- * where it need not: a variable in a partition is fetched when its region has run. The CPU as a device runs regions at
- * once and cannot tell.
+ * The calls that clang (LLVM 15 and later) generates for target constructs with nowait, written by hand, with a runtime
+ * that does not wait unless it must: a variable in a partition is copied back when its region has run. The CPU as a
+ * device runs regions at once, which hides the difference.
  */
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ int main(void)
 	shmem_init();
 	const size_t room = shmemx_partition_free_bytes(0);
 
-	/* nothing is ours: the flag stays */
+	/* no memory is ours: the flag stays */
 	fill();
 	region(2, FAKE_NOWAIT);
 	CHECK(fake_regions_waited_for == 0 && is_times(1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrong use of libshmem-omp, one kind per run, named by the argument. Each must end the job with one line that says
- * what was wrong; run_omp.sh compares. Partition 1 is memory of OpenMP's device, 2 is of an emulated one.
+ * Wrong use of libshmem-omp, one kind per run, named by the argument. Each must end the job with one line that names
+ * the error; run_omp.sh compares it. Partition 1 is memory of OpenMP's device, 2 is of an emulated one.
  */
 #include <omp.h>
 #include <shmem.h>
@@ -55,5 +55,5 @@ int main(int argc, char **argv)
 		shmem_finalize();
 #pragma omp target exit data map(from : x [0:n])
 	free(x);
-	return 3; /* nothing was said */
+	return 3; /* no error was reported */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * one_thread: a PE of one host has the threads that the program made, and no other: libc's allocator works without
- * locks then. Where oshrun did not start it, a thread may watch its peers.
+ * one_thread: a PE of a single-host job has the threads that the program made, and no others: then libc's allocator
+ * works without locks. If oshrun did not start it, a thread may watch its peers.
  */
 #include "shmem_test.h"
 #include "threads_here.h"

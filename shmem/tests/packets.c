@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * packets ROUNDS: how often the link between two hosts (FI_PGAS_NET=socket) enters the network. Data and its signal
- * leave together, and the answer takes the acknowledgement along: one segment of TCP for each put_signal of a
- * ping-pong. An acknowledgement leaves alone where a PE loses its core in between, so that some more are allowed, but
- * not twice as many.
+ * leave together, and the reply carries the acknowledgement: one TCP segment for each put_signal of a ping-pong. An
+ * acknowledgement leaves alone if a PE loses its core in between, so that some more are allowed, but not twice as many.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -19,7 +18,7 @@ enum { BYTES = 4096 };
 static char data[BYTES];
 static uint64_t ball;
 
-/* Segments with data that left by all TCP sockets of this process; *sockets: how many those are. */
+/* Segments with data sent by all TCP sockets of this process; *sockets: their number. */
 static long segments_out(int *sockets)
 {
 	long sum = 0;
@@ -37,7 +36,7 @@ static long segments_out(int *sockets)
 	return sum;
 }
 
-/* The signal came behind its data. */
+/* The signal arrived after its data. */
 static void await(uint64_t value, size_t bytes)
 {
 	shmem_signal_wait_until(&ball, SHMEM_CMP_EQ, value);
@@ -45,7 +44,7 @@ static void await(uint64_t value, size_t bytes)
 		CHECK(data[k] == (char)value);
 }
 
-/* Both ways, so many times. PE 1 looks before it answers: PE 0 then writes the next. */
+/* `rounds` round trips. PE 1 checks the data before it replies: PE 0 then writes the next. */
 static void play(int rounds, size_t bytes)
 {
 	static uint64_t value;
@@ -67,7 +66,7 @@ int main(int argc, char **argv)
 	const int rounds = argc > 1 ? atoi(argv[1]) : 100;
 	shmem_init();
 	CHECK(shmem_n_pes() == 2);
-	play(10, 8); /* who is who, and what is where */
+	play(10, 8); /* connect, and exchange keys */
 	static const size_t sizes[] = {8, 64, 1000, BYTES};
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		int sockets;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * partition ID [WHAT...]: everything that takes symmetric addresses, on memory of partition ID, whatever its kind: the
- * program itself touches it by shmemx_partition_copy() only. WHAT: memory rma strided amo signal coll sets threads;
- * all but threads when none is named.
+ * program itself accesses it with shmemx_partition_copy() only. WHAT: memory rma strided amo signal coll sets threads;
+ * all but threads if none is given.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ static void memory(void)
 	CHECK(shmemx_partition_of(&total) == -1);
 }
 
-/* What PE `source` writes into element i in round r. */
+/* The value that PE `source` writes into element i in round r. */
 static long mark(int source, int i, int r)
 {
 	return source * 1000000L + r * 10000L + i;
@@ -123,7 +123,7 @@ static void rma(void)
 		shmem_quiet();
 		shmem_barrier_all();
 		expect(x, N, left, r, src[k].name);
-		/* into host memory of the other, from the partition */
+		/* into the other's host memory, from the partition */
 		set(y, got, sizeof got);
 		shmem_long_put(host, y, N, right);
 		shmem_long_put(static_buf, y, N, right);
@@ -227,7 +227,7 @@ static void amo(void)
 	CHECK(shmem_int_atomic_fetch(w, (me + 1) % n) == TIMES * n);
 	CHECK(value_at(x + 1) == (long)TIMES * n * (n + 1) / 2);
 	shmem_barrier_all();
-	/* a lock out of compare and swap */
+	/* a lock made of compare-and-swap */
 	for (int i = 0; i < 10; i++) {
 		while (shmem_long_atomic_compare_swap(x + 2, 0, me + 1, 0) != 0)
 			;
@@ -423,7 +423,7 @@ static void colls_of(shmem_team_t team, const char *what)
 static void coll(void)
 {
 	colls_of(SHMEM_TEAM_WORLD, "the world");
-	/* every other PE; the rest has a team of its own, so that all make the same allocations */
+	/* every other PE; the rest form another team, so that all make the same allocations */
 	shmem_team_t half = SHMEM_TEAM_INVALID;
 	const int first = me % 2;
 	for (int k = 0; k < 2 && k < n; k++) {
@@ -483,7 +483,7 @@ static void sets(void)
 	shmem_partition_free(source);
 }
 
-/* Several threads, each with words of its own. */
+/* Several threads, each with its own words. */
 static long *thread_words;
 static void *work_of_thread(void *arg)
 {
@@ -515,14 +515,14 @@ static void threads(void)
 	shmem_partition_free(thread_words);
 }
 
-/* Longer than what goes in parts, between all kinds of memory, at places that are aligned for nothing. */
+/* Longer than one part of a transfer, between all kinds of memory, at unaligned places. */
 static void long_ones(void)
 {
 	enum { BYTES = 3000001, SHIFT = 3 };
 	const int right = (me + 1) % n, left = (me + n - 1) % n;
 	unsigned char *device = in(BYTES + SHIFT), *back = in(BYTES + SHIFT), *host = shmem_malloc(BYTES + SHIFT),
 		      *want = malloc(BYTES), *got = malloc(BYTES);
-	for (int enable = 0; enable < 4; enable++) { /* ours, theirs */
+	for (int enable = 0; enable < 4; enable++) { /* here, there */
 		unsigned char *dest = (enable & 1 ? device : host) + SHIFT, *source = enable >> 1 ? back : got;
 		for (int i = 0; i < BYTES; i++)
 			want[i] = (unsigned char)(i * 7 + i / 251 + 31 * enable + me);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partition_ends ID WHAT: what may end badly with memory of partition ID; run_partition_ends.sh looks at how it does.
+ * partition_ends ID WHAT: abnormal ends with memory of partition ID; run_partition_ends.sh checks how the job ends.
  *
  *	get, put, coll	PE 1 is killed while the others copy from its memory or into it, or are in a collective with it
- *	exhausted	blocks until there is no room: NULL, and nothing else; all of it is free afterwards
+ *	exhausted	allocates blocks until there is no room: NULL, without other effects; all is free afterwards
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -45,7 +45,7 @@ static void exhausted(int id)
 
 int main(int argc, char **argv)
 {
-	static long begun; /* on PE 1: how many are at it */
+	static long begun; /* on PE 1: how many have begun */
 	const char *what = argc > 2 ? argv[2] : "";
 	if (argc < 3)
 		return 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partition_reduce ID: reductions and scans of every operation and many types on memory of partition ID, beside what
- * this PE calculates itself from what all PEs are known to have; aligned or not, in place or not. The kinds that have
+ * partition_reduce ID: reductions and scans of every operation and many types on memory of partition ID, compared with
+ * results that this PE computes from the known values of all PEs; aligned or not, in place or not. The kinds that have
  * kernels use them, the others the host.
  */
 #include <complex.h>
@@ -40,7 +40,7 @@ static int value(int pe, int i)
 		shmemx_partition_copy(addr, host, N * sizeof(T));                                                      \
 	} while (0)
 
-/* The result on the first `members` PEs; none of them: zeros. */
+/* The result over the first `members` PEs; zeros for none. */
 #define EXPECT(NAME, T, OP, addr, members)                                                                             \
 	do {                                                                                                           \
 		shmemx_partition_copy(got, addr, N * sizeof(T));                                                       \
@@ -55,7 +55,7 @@ static int value(int pe, int i)
 		}                                                                                                      \
 	} while (0)
 
-/* Apart and in place, from the beginning of the array and from its second element on. */
+/* Out of place and in place, from the beginning of the array and from its second element. */
 #define TRY(CALL, T, OP, members)                                                                                      \
 	for (int k = 0; k < 4; k++) {                                                                                  \
 		T *src = (T *)source + k / 2, *dst = k % 2 ? src : (T *)dest + k / 2;                                  \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partition_stage ID [direct|staged]: collect, alltoalls and alltoallv with lengths, strides and places by chance, on
- * memory of partition ID beside the same on host memory: dest must be alike on both, what lies between blocks and
- * elements included. With a fake CUDA driver a word says how they must have gone: staged ones wait for it twice.
+ * partition_stage ID [direct|staged]: collect, alltoalls and alltoallv with random lengths, strides and places, on
+ * memory of partition ID and on host memory: dest must be equal on both, including the gaps between blocks and
+ * elements. With a fake CUDA driver a word tells which path they must have taken: staged calls wait for the driver
+ * twice.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +22,7 @@ static int me, n;
 /* in the partition and in host memory */
 static char *dest, *source, *host_dest, *host_source, *got;
 static int (*calls_of)(const char *name);
-static int waits; /* that a call must make; 0: not known */
+static int waits; /* required per call; 0: unknown */
 
 /* The same sequence on all PEs. */
 static uint64_t state = 1;
@@ -63,13 +64,13 @@ static void compare(const char *what)
 			CHECK(calls_of("cuStreamSynchronize") - before == waits);                                      \
 	} while (0)
 
-/* from, to: whichever of the two memories; at least one is the partition's */
+/* src, dst: in either memory; at least one is in the partition */
 static void collect_of(const char *src, char *dst)
 {
 	size_t counts[MOST_PES];
 	for (int i = 0; i < n; i++)
 		counts[i] = chance(4) ? chance(ROOM / MOST_PES) : 0;
-	counts[chance((size_t)n)] += 1; /* of nothing at all there is nothing to wait for */
+	counts[chance((size_t)n)] += 1; /* an empty transfer waits for nothing */
 	COUNTED(shmem_collectmem(SHMEM_TEAM_WORLD, dst, src, counts[me]));
 }
 
@@ -107,7 +108,7 @@ static void alltoalls(void)
 	}
 }
 
-/* Blocks in any order, some of them nothing, with gaps or in a row. */
+/* Blocks in any order, some of them empty, with gaps or contiguous. */
 struct blocks {
 	size_t counts[MOST_PES], displs[MOST_PES];
 };
@@ -128,7 +129,7 @@ static void vectors(void)
 {
 	for (int k = 0; k < 8; k++) {
 		struct blocks target, sender;
-		/* all PEs go through all of it, and keep what is theirs */
+		/* all PEs draw all values, and keep their own */
 		for (int i = 0; i < n; i++)
 			for (int j = 0; j < n; j++) {
 				const size_t count = chance(3) ? chance(ROOM / MOST_PES / sizeof(short) - 10) : 0;
@@ -139,7 +140,7 @@ static void vectors(void)
 					target.counts[i] = some;
 			}
 		const uint64_t all = state;
-		state += (uint64_t)me; /* places are each PE's own affair */
+		state += (uint64_t)me; /* each PE chooses its own places */
 		place(&target, k % 2);
 		place(&sender, k % 2);
 		state = all;

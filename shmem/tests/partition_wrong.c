@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrong use of partitions, one kind per run, named by the argument. Each must end the job with one line that says what
- * was wrong; run_partition.sh compares. Partition 1 is device memory.
+ * Wrong use of partitions, one kind per run, named by the argument. Each must end the job with one line that names the
+ * error; run_partition.sh compares it. Partition 1 is device memory.
  */
 #include <shmem.h>
 #include <shmemx.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PEs that end in the wrong way, named by the argument, while the others wait for what will never come: run_ends.sh
- * looks at how the job ends. "hang" prints a line and waits for ever.
+ * PEs that end in the wrong way, named by the argument, while the others wait for something that will never come:
+ * run_ends.sh checks how the job ends. "hang" prints a line and waits for ever.
  */
 #include <shmem.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A first program on any number of PEs: static and heap objects, put, get, atomics, signals, locks, waits, contexts.
- * Exits non-zero, with a line that says what was wrong, when a value is not what the standard promises.
+ * Exits non-zero, with a line that describes the error, if a value is not what the standard promises.
  */
 #include "shmem_test.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_test.h: what the multi-PE test programs share. A check that does not hold ends the job with a line that says
- * where.
+ * shmem_test.h: shared by the multi-PE test programs. A failed check ends the job with a line that names its place.
  */
 #ifndef SHMEM_TESTS_SHMEM_TEST_H
 #define SHMEM_TESTS_SHMEM_TEST_H
@@ -15,7 +14,7 @@
 #define CHECK_END(file_arg, line_arg) shmem_global_exit(3)
 #include "check.h"
 
-/* Is the PE's memory mapped here, as far as a program can know without asking shmem_ptr? */
+/* Returns whether the PE's memory is mapped here, as far as a program can know without shmem_ptr. */
 static inline int test_near(int pe)
 {
 	const char *map = getenv("FI_PGAS_MAP");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Wrong use, one kind per run, named by the argument. Each must end the job with one line that names the routine and
- * what was wrong; run_wrong.sh compares.
+ * the error; run_wrong.sh compares it.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-long *outside(void); /* static data of a shared library, four of them */
+long *outside(void); /* static data of a shared library, four values */
 
 static long g_cell;
 static _Alignas(64) char g_bytes[128];
@@ -49,11 +49,11 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "address"))
 		shmem_long_p(malloc(8), 1, (me + 1) % shmem_n_pes());
 	else if (!strcmp(what, "stack")) {
-		/* connected now: the next one takes the short way and faults */
+		/* connected now: the next call takes the fast path and faults */
 		shmem_long_g(&g_cell, (me + 1) % shmem_n_pes());
 		shmem_long_g(&stack, (me + 1) % shmem_n_pes());
 	} else if (!strcmp(what, "crash"))
-		*(volatile long *)(uintptr_t)(me - me) = 1; /* no wrong use of the library */
+		*(volatile long *)(uintptr_t)(me - me) = 1; /* not a wrong use of the library */
 	else if (!strcmp(what, "library"))
 		shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
 	else if (!strncmp(what, "library-", 8)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Teams: shapes and queries, wrong arguments, contexts, random trees of teams, many live ones, many made and destroyed,
- * and overlapping teams that reduce at the same time, from one thread and from several. The argument says what.
+ * and overlapping teams that reduce at the same time, from one thread and from several. The argument selects the test.
  */
 #include "coll_test.h"
 
@@ -13,7 +13,7 @@
 static long g_cell, g_sum;
 static int g_me, g_n;
 
-/* Every member of the team agrees on what it is. */
+/* Every member of the team sees the same shape. */
 static void check_team(shmem_team_t team, int members)
 {
 	const int mine = shmem_team_my_pe(team);
@@ -96,7 +96,7 @@ static void wrong(void)
 	CHECK(shmemx_team_create_group(SHMEM_TEAM_WORLD, twice, 2, NULL, 0, &team) != 0);
 	CHECK(shmemx_team_create_group(SHMEM_TEAM_INVALID, fine, 1, NULL, 0, &team) != 0);
 	CHECK(shmemx_team_split_color(SHMEM_TEAM_INVALID, 0, 0, NULL, 0, &team) != 0);
-	/* one is wrong: none */
+	/* one wrong argument: no PE gets a team */
 	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == g_n - 1 ? -5 : 0, 0, NULL, 0, &team) != 0);
 	CHECK(team == SHMEM_TEAM_INVALID);
 	if (g_n > 1) { /* members disagree: all learn it */
@@ -150,12 +150,12 @@ static void contexts(void)
 	CHECK(there ? *there == g_me : !test_near(world_pe_of(back, right)));
 	shmem_team_sync(back);
 	shmem_ctx_destroy(again);
-	shmem_team_destroy(back); /* takes the shareable context with it */
+	shmem_team_destroy(back); /* destroys the shareable context as well */
 	CHECK(shmem_team_create_ctx(SHMEM_TEAM_WORLD, SHMEM_CTX_SERIALIZED, &ctx) == 0);
 	shmem_ctx_destroy(ctx);
 }
 
-/* By the namespaces that tell hosts apart. */
+/* Counts them by the namespaces that distinguish hosts. */
 static int pes_on_my_host(void)
 {
 	static const char *const spaces[] = {"net", "uts", "ipc", "pid", "user"};
@@ -237,7 +237,8 @@ static void many_live(int count)
 	}
 }
 
-/* SHMEM_TEAM_AGREE=bitmask has 64 places; the answer to one too many is the same everywhere, and places come back. */
+/* SHMEM_TEAM_AGREE=bitmask has 64 places; one too many fails on all PEs alike, and destroyed teams return their
+ * places. */
 static void pool(void)
 {
 	shmem_team_t teams[65];
@@ -311,10 +312,10 @@ static void reduce_on(int k, int round)
 			sum += element(world_pe_of(team, j), k, round, i);
 		CHECK(g_to[k][i] == sum);
 	}
-	shmem_team_sync(team); /* my dest is read before anybody's next result goes there */
+	shmem_team_sync(team); /* all have read their dest before the next result is written there */
 }
 
-/* Threads also make and destroy teams at the same time, each of its own parent. */
+/* Threads also make and destroy teams at the same time, each from its own parent. */
 static void *reduce_thread(void *arg)
 {
 	const int k = (int)(intptr_t)arg;

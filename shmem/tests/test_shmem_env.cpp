@@ -124,7 +124,7 @@ void test_env_old_names_count_unless_new_ones_set(void **)
 
 void test_env_values_of_each_kind(void **)
 {
-	setenv("SHMEM_DEBUG", "0", 1); // any value, says the specification
+	setenv("SHMEM_DEBUG", "0", 1); // the specification allows any value
 	setenv("SHMEM_BACKTRACE", "Yes", 1);
 	setenv("SHMEM_FAKE_HOSTS", "2x4", 1);
 	setenv("SHMEM_TEAM_AGREE", "bitmask", 1);
@@ -219,7 +219,7 @@ void test_env_names_of_others_are_left_alone(void **)
 		assert_null(pgas::meant_variable(env_get(i).name));
 	for (const char *theirs : pgas::variables::kTheirs)
 		assert_null(pgas::meant_variable(theirs));
-	// of launchers, of other implementations, of a user
+	// variables of launchers, of other implementations, of a user
 	for (const char *other :
 	     {"SHMEM_COLLECT_ALGORITHM", "SHMEM_OFI_STX_AUTO", "SHMEM_UCX_ALL_CONFIG", "OSHMEM_SYMMETRIC_SIZE",
 	      "NVSHMEM_SYMMETRIC_SIZE", "OMPI_MCA_shmem", "PMIX_RANK", "SHMEM_DIR", "SHMEM_HOME", "SHMEM_ROOT",

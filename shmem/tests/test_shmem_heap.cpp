@@ -2,8 +2,8 @@
 //
 // test_shmem_heap.cpp: the symmetric heap's allocator against a model that knows the owner of each granule.
 //
-// Ranges of address space that nobody touches serve as heaps of terabytes.  HEAP_TEST_OPS sets the number of random
-// operations (default one million for each shape).  Times are printed, never judged.
+// Untouched ranges of address space serve as heaps of terabytes.  HEAP_TEST_OPS sets the number of random operations
+// (default one million for each shape).  Times are printed, never judged.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +138,7 @@ void test_heap_exhausted_returns_null_unchanged(void **)
 	assert_int_equal(g_heap->stats().used_blocks, 1);
 	assert_int_equal(g_heap->stats().free_blocks, 0);
 	assert_true(g_heap->release(all));
-	// each size that fits is given, also when it is no bin's size
+	// each size that fits is allocated, even if it is not a bin's size
 	for (size_t n = 1; n <= 100; n++) {
 		void *p = g_heap->alloc(n * kGranule), *q = n < 100 ? g_heap->alloc((100 - n) * kGranule) : kNowhere;
 		assert_non_null(p);
@@ -316,7 +316,7 @@ struct model {
 	char *pool;
 	size_t granules;
 	uint32_t *owner; // granule -> slot + 1
-	char **addrs;    // slot -> address, and what was asked for
+	char **addrs;    // slot -> address, and the requested size
 	size_t *bytes;
 };
 model g_model;
@@ -362,7 +362,7 @@ void check_stamp(size_t slot, size_t upto)
 
 size_t random_bytes(size_t most)
 {
-	// sizes spread over the powers of two, as programs ask
+	// sizes spread over the powers of two, as programs request
 	unsigned bits = 1;
 	while (size_t{1} << bits < most)
 		bits++;

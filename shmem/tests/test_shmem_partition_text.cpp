@@ -60,7 +60,7 @@ void read_good()
 		fail_msg("refused: %s", g_why);
 }
 
-// one line that has these words
+// the message is one line that contains name, value and these words
 void read_bad(const char *name, const char *value, const char *expected)
 {
 	g_wishes->clear();
@@ -78,7 +78,7 @@ void test_nothing_set_gives_nothing(void **)
 	read_good();
 	assert_int_equal(g_wishes->size(), 0);
 	setenv("SHMEM_DEVICE_SYMMETRIC_SIZE", "0", 1);
-	setenv("SHMEM_SYMMETRIC_PARTITIONS", "nonsense", 1); // another word: not ours
+	setenv("SHMEM_SYMMETRIC_PARTITIONS", "nonsense", 1); // plural: not our variable
 	read_good();
 	assert_int_equal(g_wishes->size(), 0);
 }
@@ -308,7 +308,7 @@ void test_spaces_and_the_device_heap(void **)
 		 64 * kMiB, 3 * kMiB, false},
 		{nullptr, nullptr, "cpu", "64M", nullptr, nullptr, "3M:KIND=emulated", true, true, true, false,
 		 64 * kMiB, 3 * kMiB, false},
-		// the size that has a name of its own comes before a partition of a lower number
+		// the size with its own variable comes before a partition of a lower number
 		{nullptr, "1", nullptr, "64M", nullptr, "2M", "3M:KIND=emulated", true, true, true, false, 64 * kMiB,
 		 2 * kMiB, false},
 	};
@@ -389,7 +389,8 @@ void test_endless_values_do_not_flood_the_message(void **)
 	read_bad("SHMEM_SYMMETRIC_PARTITION0", "8G:KIND=a?b?[31m?", "KIND is not one of");
 }
 
-// random bytes, and random words of the language: a good value or one line, and a good value is within its bounds
+// random bytes, and random words of the language: a valid value or a one-line error, and a valid value is within its
+// bounds
 void test_random_values(void **)
 {
 	static const char *const words[] = {"SIZE=", "KIND=", "PGSIZE=", "POLICY=", ":",    "=",          "8G",   "0",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Threads: with SHMEM_THREAD_MULTIPLE all threads of all PEs call at once, on the default context, on shared contexts
- * and on private ones; sums are exact and every value is where it belongs. The other levels: what is provided, and
- * contexts that one thread at a time uses.
+ * and on private ones; sums are exact and every value is in its place. The other levels: what is provided, and contexts
+ * that one thread at a time uses.
  */
 #include "shmem_test.h"
 
@@ -67,7 +67,7 @@ static void multiple(void)
 	shmem_free(block);
 }
 
-/* One thread at a time calls, not always the same one. */
+/* One thread at a time calls, in turn. */
 static void *one_at_a_time(void *argument)
 {
 	(void)argument;

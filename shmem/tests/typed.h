@@ -4,10 +4,10 @@
  *
  * 	TYPED(put, ...)		the call of this type on the default context: the typed name, or with TEST_GENERIC the
  * 				type-generic one; TYPED_CTX: on ctx
- * 	TYPED_MORE(gather, ...)	the same of a name that begins with shmemx_
+ * 	TYPED_MORE(gather, ...)	the same for names that begin with shmemx_
  * 	CALL(put, ...)		in this form: CALL_first or CALL_second, which the program defines
- * FN(what) a name for a function or variable of this type and form; FN_OF gives it outside of a body
- * 	DOING("what")		says with a check that fails which type and form it was
+ * 	FN(what)		a name for a function or variable of this type and form; FN_OF: outside of a body
+ * 	DOING("what")		makes a failed check print the type and form
  */
 #ifndef SHMEM_TESTS_TYPED_H
 #define SHMEM_TESTS_TYPED_H

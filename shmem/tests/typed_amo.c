@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomic memory operations of every type and form: what each answers and leaves behind, that neighbours of the target
- * stay as they were, and, with all PEs at one place, that no update is lost and no two fetching PEs get the same value.
+ * Atomic memory operations of every type and form: what each returns and leaves in memory, that neighbours of the
+ * target are unchanged, and, with all PEs at one location, that no update is lost and no two fetching PEs get the same
+ * value.
  */
 #include "typed.h"
 

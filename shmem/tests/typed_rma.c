@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Remote memory access of every type: p, g, put, get, their non-blocking, strided, blocked and signalled forms, each on
- * static data and on the heap, on the default context and on one of its own. Each PE writes to the one on its right, so
- * every value that is found names its writer. What a call must not touch is compared too.
+ * static data and on the heap, on the default context and on a created one. Each PE writes to the one on its right, so
+ * every value names its writer. Memory that a call must not touch is compared too.
  *
  * Built as C with typed names, as C11 and as C++ with generic names, and with the inlined face.
  */
@@ -27,7 +27,7 @@ static shmem_ctx_t ctx;
 #define CALL_second TYPED_CTX
 #define TYPED_BODY "typed_rma.inc"
 
-/* By size in bits, and by bytes: the same bytes whatever they mean; addresses of any alignment. */
+/* By size in bits, and by bytes: the same bytes in any type; addresses of any alignment. */
 #define SIZED(call_arg, tail_arg, ...) SIZED_OF(FORM, call_arg, SIZE, tail_arg, __VA_ARGS__)
 #define SIZED_OF(form_arg, call_arg, size_arg, tail_arg, ...)                                                          \
 	SIZED_PASTED(form_arg, call_arg, size_arg, tail_arg, __VA_ARGS__)
@@ -56,7 +56,8 @@ static void sized(unsigned char *remote)
 	SHMEM_SIZES(SIZED_RUN, )
 }
 
-/* Every length up to some cache lines, then powers of two with odd neighbours, at all alignments of a word. */
+/* Every length up to several cache lines, then powers of two and their odd neighbours, at all alignments within a
+ * word. */
 static void lengths(unsigned char *remote, size_t room)
 {
 	check_doing = "lengths";

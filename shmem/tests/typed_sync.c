@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Point-to-point synchronisation of every type: wait and test on one variable with each comparison, on all, any and
- * some of an array, with a mask, with one value or one each. And what waiting is for: data put before a flag is there
- * when the flag is, whichever way the flag was set.
+ * some of an array, with a mask, with one value or one each. And the purpose of waiting: data put before a flag has
+ * arrived when the flag has, by whichever call the flag was set.
  */
 #include "typed.h"
 
@@ -26,7 +26,7 @@ static int me, n, right;
 /* The two forms of a set: all compared with one value, each compared with its own. */
 #define CALL_first(call_arg, ...) TYPED(call_arg, __VA_ARGS__)
 #define CALL_second(call_arg, ...) TYPED(call_arg##_vector, __VA_ARGS__)
-static const int none[K] = {1, 1, 1, 1, 1, 1}; /* of a set, when everything is masked */
+static const int none[K] = {1, 1, 1, 1, 1, 1}; /* mask of a set: all masked */
 #define TYPED_BODY "typed_sync.inc"
 #include "typed_each.inc"
 
@@ -66,7 +66,7 @@ static void old_waits(long *addr)
 
 enum { WORDS = 64, ROUNDS = 300, WAYS = 6 };
 
-/* Puts data with the value k, then sets the flag to k: data must be there when the flag is seen. */
+/* Puts data with the value k, then sets the flag to k: the data must have arrived when the flag is seen. */
 static void send_round(int way, long k, long *data, uint64_t *flag, shmem_ctx_t ctx)
 {
 	long mine[WORDS];
@@ -134,7 +134,7 @@ static void data_then_flag(void)
 
 /* --- tests in loops ----------------------------------------------------------------------------------------------- */
 
-/* Nothing but tests while a value is on its way: they get it here, and give way to those who send. */
+/* Only tests while a value is in flight: they make progress for it, and yield to the senders. */
 static void tests_in_loops(uint64_t *addr)
 {
 	check_doing = "tests in loops";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Static data that the program never touches costs nothing: not at init, not in a child of fork(). What it did touch is
- * there in both, wherever in .bss it lies.
+ * Static data that the program never touches costs nothing: not at init, not in a child of fork(). Data that it did
+ * touch is there in both, wherever in .bss it lies.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -39,7 +39,7 @@ static long kib(const char *name) /* of /proc/self/status */
 	return value;
 }
 
-static long data_kib(void) /* memory behind the static data */
+static long data_kib(void) /* memory backing the static data */
 {
 	char path[300], dst[300];
 	long blocks = -1;
@@ -64,7 +64,7 @@ static int as_left(void)
 	return filled[0] == 1 && filled[2] == 3 && filled[2999] == 4 && huge[HUGE_BYTES / 2 + 5] == 0;
 }
 
-/* What the child has of its own must not be the parent's, nor be lost in its own child. */
+/* The child's own changes must not reach the parent, nor be lost in its own child. */
 static int child(void)
 {
 	const long before = kib("VmRSS:");
@@ -86,7 +86,7 @@ int main(void)
 	for (int i = 0; i < SPOTS; i++)
 		*spot(i) = (char)(i + 1);
 	filled[2999] = 4;
-	const volatile char *looked_at = huge; /* read, hence mapped, and still nothing */
+	const volatile char *looked_at = huge; /* read, hence mapped, but still no memory */
 	long sum = 0;
 	for (size_t i = 0; i < ((size_t)64 << 20); i += 4096)
 		sum += looked_at[HUGE_BYTES / 4 + i];

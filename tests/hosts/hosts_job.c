@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only a job on several hosts can show; the argument says what:
- *	shape 2,1	so many PEs on each host, in this order: shmem_ptr and SHMEM_TEAM_SHARED say so too
- *	ring SECONDS	every PE puts to, counts at and reads from the PE that lies n/2 further, and says "running" once
- *	late SECONDS	the last PE of the first half says "running", and after this time puts to the last of all, which
- *			it meets there for the first time if hosts have more than one PE
- *	wait SECONDS	PE 0 says "running" and computes; the others wait for what comes at the end only
+ * Tests that need a job on several hosts; the argument selects one:
+ *	shape 2,1	this many PEs on each host, in this order: shmem_ptr and SHMEM_TEAM_SHARED agree
+ *	ring SECONDS	every PE puts to, counts at and reads from the PE n/2 ranks further, and prints "running" once
+ *	late SECONDS	the last PE of the first half prints "running", and after this time puts to the last of all, its
+ *			first contact with that PE if hosts have more than one PE
+ *	wait SECONDS	PE 0 prints "running" and computes; the others wait for a value that it puts only at the end
  *	alltoall	of 8 bytes, again and again, between barriers
- *	flood N		all PEs put and add N times to PE 0, with no word in between
- * The second and third are also what faults are tried on: the test kills, stops and cuts off what runs.
+ *	flood N		all PEs put and add N times to PE 0, without synchronisation in between
+ * The second and third are also used for fault tests, which kill, stop and cut off PEs and hosts.
  */
 #include "shmem_test.h"
 
@@ -68,7 +68,7 @@ static void ring(double length)
 		}
 	} while (seconds() < end);
 	shmem_barrier_all();
-	/* one other PE writes to me; how often is its secret, but both of its numbers agree */
+	/* another PE writes to me; only it knows how often, but both of its numbers agree */
 	CHECK_EQ(g_slot, g_count);
 }
 

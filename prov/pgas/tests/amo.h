@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of atomics share: which memory through which node, and bytes put and got around the atomics. */
+/* Shared by the tests of atomics: which memory through which node, and bytes put and got around the atomics. */
 #ifndef TESTS_AMO_H
 #define TESTS_AMO_H
 

@@ -9,7 +9,7 @@
 #include <complex.h>
 #include "common.h"
 
-/* Returns false when the datatype does not have the operation. *out: the location afterwards. */
+/* Returns false when the datatype does not have the operation. *out: the location's value afterwards. */
 typedef bool (*expect_fn)(enum fi_op op, const void *old, const void *input, const void *cmp, void *out);
 typedef bool (*equal_fn)(const void *a, const void *b);
 typedef void (*make_fn)(void *dst, int number); /* a small value, exact in every type */

@@ -3,7 +3,7 @@
  * One function per hot call, for test_codegen.sh, which compiles this with FABRIC_DIRECT and reads the object file. The
  * comment in front of each says what its code may contain:
  *
- *	exits    indirect calls: the one way to the ops table
+ *	exits    indirect calls: the only path to the ops table
  *	atomics  locked or exclusive accesses to memory
  *	calls    named functions, or -
  */

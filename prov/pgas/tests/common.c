@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How every test program of the provider starts. */
+/* The start of every test program of the provider. */
 #include "common.h"
 
 void common_init(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a test program of the provider includes: checks, a team of processes, libfabric objects, and main(). */
+/* The header of the provider's test programs: checks, a team of processes, libfabric objects, and main(). */
 #ifndef TESTS_COMMON_H
 #define TESTS_COMMON_H
 

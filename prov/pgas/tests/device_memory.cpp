@@ -33,7 +33,7 @@ void require(int rc, const char *what)
 		give_up(what, g_kind->last_error());
 }
 
-// -1: the driver is no fake.
+// Returns -1 if the driver is not a fake.
 int fake_left(const device_kind *k)
 {
 	const char *file = getenv(k->variable);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The connections of fake_verbs.hpp: what librdmacm and the kernel behind it do. Messages between two hosts arrive in
-// order, and late. What goes with them is padded with zeros, as on the wire.
+// The connections of fake_verbs.hpp: the functions of librdmacm and the kernel below it. Messages between two hosts
+// arrive in order, and late. Their private data is padded with zeros, as on the wire.
 #include "fake_verbs.hpp"
 
 #include <arpa/inet.h>
@@ -54,7 +54,7 @@ void send(network &n, message m)
 		n.wire[{m.sender, m.dest}].push_back(std::move(m));
 }
 
-// Whom a message is for: by its number, or as the one that its sender called.
+// The receiver of a message: by its number, or the connection whose peer is the sender.
 fake_id *receiver(network &n, const message &m)
 {
 	if (m.id)
@@ -126,7 +126,7 @@ void take_req(network &n, const message &m)
 	id->dest = m.sender;
 	id->peer = m.caller;
 	id->peer_qpn = m.qpn;
-	id->resources = m.depth; // what one may ask for, the other must serve
+	id->resources = m.depth; // one side's request is the other's resource
 	id->depth = m.resources;
 	set_address(id->route.addr.dst_storage, *m.sender, 0);
 	cm_event(*l, *id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &m, kCallWords);
@@ -138,7 +138,7 @@ bool under_way(id_state s)
 	       s == id_state::rep_received;
 }
 
-// What its own kernel found out.
+// Events found by the host's own kernel.
 void take_own(const message &m, fake_id &id)
 {
 	switch (m.kind) {
@@ -267,7 +267,7 @@ void forget_events(fake_id &id)
 		ring(h.events.fd, -1);
 		return true;
 	});
-	for (rdma_cm_id *c : called) // those that it did not hear of yet
+	for (rdma_cm_id *c : called) // calls not reported to it yet
 		drop(of(c));
 }
 
@@ -294,7 +294,7 @@ int listen(rdma_cm_id *id, int)
 	return 0;
 }
 
-// The host at an address whose process listens at that port; else any there, dead or alive.
+// The host at an address whose process listens at that port; otherwise any host there, dead or alive.
 host *host_to(const sockaddr *dst, uint16_t number)
 {
 	const bool v6 = dst->sa_family == AF_INET6;
@@ -404,7 +404,7 @@ int disconnect(rdma_cm_id *which)
 	return 0;
 }
 
-// The kernel's words for the next state. Before a call it does not know what will be served: no rights yet.
+// The attributes that the kernel gives for the next state. Before a call it does not know the depths: no rights yet.
 int init_qp_attr(rdma_cm_id *which, ibv_qp_attr *a, int *mask)
 {
 	const fake_id &id = of(which);

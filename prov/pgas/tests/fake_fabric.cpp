@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A network provider of libfabric for tests, with FI_HMEM: processes of one host, by datagrams of Unix sockets, and
-// memory of devices by the drivers of devices/. It goes by the name of a provider that FI_PGAS_NET can name (opx) and
-// has what the port over libfabric wants, no more: messages and RMA of one buffer, in order to one address.
+// device memory through the drivers of devices/. It uses the name of a provider that FI_PGAS_NET accepts (opx) and
+// offers what the port over libfabric needs, and no more: messages and RMA of one buffer, in order to one address.
 //
-// Nothing moves but in fi_cq_read. A write is told when the target has stored all of it, a read when all of it is here.
+// Data moves only in fi_cq_read. A write completes when the target has stored all of it, a read when all of it has
+// arrived.
 //
 //   FAKE_FABRIC_HMEM=0      it does not offer FI_HMEM
-//   FAKE_FABRIC_REFUSE=1    it offers it, and every registration of a device's memory fails
-//   FAKE_FABRIC_SAY=1       how many bytes of devices it moved, when a domain is closed
+//   FAKE_FABRIC_REFUSE=1    it offers it, and every registration of device memory fails
+//   FAKE_FABRIC_SAY=1       prints how many bytes of device memory it moved, when a domain is closed
 //
-// fake_fabric_count() tells tests what went on in this process.
+// fake_fabric_count() returns the counts of this process to tests.
 #include "fake_fabric.hpp"
 
 #include <unistd.h>
@@ -61,7 +62,7 @@ const char *kind_name(fi_hmem_iface iface)
 	return iface == FI_HMEM_CUDA ? "cuda" : iface == FI_HMEM_ROCR ? "hip" : iface == FI_HMEM_ZE ? "ze" : nullptr;
 }
 
-// A driver is opened for each registration, and closed with the last.
+// Each registration opens its driver; the last one to go closes it.
 std::mutex g_mutex;
 std::map<std::string, int> g_users;
 
@@ -107,7 +108,7 @@ fi_ops *ops_of(int (*close)(fid *) = close_plain<T>)
 	return &ops;
 }
 
-// What every open call ends with.
+// The end of every open call.
 template <class T, class Calls, class Fid>
 int hand_out(T *made, size_t kind, void *context, fi_ops *ops, Calls *calls, Fid **out)
 {
@@ -357,7 +358,7 @@ int fabric_open(fi_fabric_attr *, fid_fabric **out, void *context)
 	return hand_out(new fabric_object, FI_CLASS_FABRIC, context, ops_of<fabric_object>(), &calls, out);
 }
 
-// Only for who asks for what it has: other tests of the same process do not see it.
+// Only for hints that name the provider and that it can meet: other tests in this process do not see it.
 int getinfo(uint32_t, const char *, const char *, uint64_t, const fi_info *hints, fi_info **out)
 {
 	if (!hints || !hints->fabric_attr || !hints->fabric_attr->prov_name || !hints->domain_attr)
@@ -393,7 +394,7 @@ extern "C" __attribute__((visibility("default"))) fake_fabric_counts fake_fabric
 extern "C" __attribute__((visibility("default"))) fi_provider *fi_prov_ini()
 {
 	static fi_provider p{};
-	p.version = FI_VERSION(999, 0); // before one of that name that is real
+	p.version = FI_VERSION(999, 0); // preferred to a real provider of that name
 	p.fi_version = FI_VERSION(1, 15);
 	p.name = "opx";
 	p.getinfo = getinfo;

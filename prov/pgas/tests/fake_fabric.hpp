@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Between the files of the network provider of tests: its objects (fake_fabric.cpp makes them), and what moves them
+// Shared by the files of the tests' network provider: its objects (made by fake_fabric.cpp), and data movement
 // (fake_fabric_move.cpp).
 #pragma once
 
@@ -36,7 +36,7 @@ struct address {
 enum class what : uint32_t { message, write, ask, answer, over };
 struct head {
 	what kind;
-	int32_t status; // answer, over
+	int32_t status; // answer: over
 	address sender;
 	uint64_t id; // of the initiator's transfer
 	uint64_t key, addr, len, offset;
@@ -56,13 +56,13 @@ struct fake_mr {
 struct transfer {
 	what kind; // write, ask; or answer: for a peer
 	void *context;
-	char *base; // of ours; answer: not used
+	char *base; // local; answer: not used
 	size_t len;
 	devices::kind *device;
 	address dest;
 	uint64_t addr, key, id;
 	size_t sent = 0, came = 0;
-	bool waits = false; // all is sent
+	bool waits = false; // everything is sent
 };
 
 struct buffer {
@@ -99,13 +99,13 @@ struct fake_ep {
 	uint64_t next = 1;
 	std::deque<buffer> posted;
 	std::deque<transfer> transfers;
-	std::deque<std::pair<address, head>> replies; // that found no room
+	std::deque<std::pair<address, head>> replies; // replies without room
 	std::vector<char> room = std::vector<char>(sizeof(head) + kChunk), chunk = std::vector<char>(kChunk);
-	ssize_t held_bytes = 0; // in `room`: a message came, and nobody had posted a buffer
+	ssize_t held_bytes = 0; // in `room`: a message arrived with no buffer posted
 };
 
 sockaddr_un name_of(const address &a, socklen_t *len);
-// 0, -FI_EAGAIN, or what is wrong with the peer.
+// Returns 0, -FI_EAGAIN, or the peer's error.
 int put_datagram(const fake_ep &ep, const address &dest, const head &h, const void *bytes, size_t len);
 void progress(fake_ep &ep);
 

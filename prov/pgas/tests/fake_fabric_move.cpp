@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Datagrams and transfers of the network provider of tests.
+// Datagrams and transfers of the tests' network provider.
 #include "fake_fabric.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace fake_fabric {
 namespace {
 
-// One side is memory of the host, the other of that device; null: both are the host's.
+// One side is host memory, the other is memory of that device; null: both are host memory.
 bool move(devices::kind *k, void *dst, const void *src, size_t len)
 {
 	if (!k) {
@@ -68,7 +68,7 @@ void reply(fake_ep &ep, const address &dest, const head &h)
 
 // --- transfers -------------------------------------------------------------------------------------------------------
 
-// The memory that a peer names; null: no. Addresses are offsets in the region.
+// The memory that a peer names; null if it may not. Addresses are offsets in the region.
 char *memory_of(const fake_ep &ep, const head &h, size_t len, uint64_t right, devices::kind **k)
 {
 	const auto it = ep.dom->regions.find(h.key);
@@ -118,7 +118,7 @@ void take_answer(fake_ep &ep, const head &h, const char *bytes, size_t len)
 		end(ep, t, 0);
 }
 
-// False: a message for which there is no buffer yet.
+// Returns false for a message for which there is no buffer yet.
 bool take(fake_ep &ep, size_t bytes)
 {
 	head h;
@@ -152,7 +152,7 @@ bool take(fake_ep &ep, size_t bytes)
 	return true;
 }
 
-// One datagram more of a transfer.
+// Sends the next datagram of a transfer.
 int push_chunk(fake_ep &ep, transfer &t)
 {
 	head h{t.kind, 0, ep.self, t.id, t.key, t.addr, t.len, t.sent, 0};
@@ -179,7 +179,7 @@ int push_chunk(fake_ep &ep, transfer &t)
 	return rc;
 }
 
-// In turn, as far as there is room; an answer is over when it is sent.
+// In order, as far as there is room; an answer is over when it is sent.
 void push(fake_ep &ep)
 {
 	while (!ep.replies.empty()) {

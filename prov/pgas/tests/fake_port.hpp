@@ -19,16 +19,16 @@ namespace fake {
 
 using namespace pgas;
 
-// A line is the number of the peer, and a bit that says whose call it is: ours, or the peer's. With more bits it is of
-// somebody else who claims to be that peer: what is sent there is seen by nobody.
+// A line is the number of the peer, and a bit that tells who called: we, or the peer. More bits mark a third party that
+// claims to be that peer: nobody sees packets sent there.
 inline constexpr uint64_t kOurs = 1 << 16;
 inline constexpr unsigned kElse = 17;
 
 struct arrival {
 	std::string bytes;
-	unsigned wait; // polls of the receiver before it sees it
+	unsigned wait; // polls of the receiver until it is delivered
 	uint64_t line; // of the receiver
-	// of a put: what, where, by whom; a packet has no place
+	// of a put: place, value, writer; a packet has no place
 	uint64_t *place = nullptr;
 	uint64_t value = 0, sender = 0;
 	uint32_t word = 0, owner = 0;
@@ -43,7 +43,7 @@ struct fake_port : port {
 	struct network *net = nullptr;
 	uint16_t number = 0;
 	std::deque<arrival> inbox;
-	std::vector<port_event> events; // of what it sent
+	std::vector<port_event> events; // of its sends
 	std::map<void *, std::unique_ptr<std::string>> lent;
 	uint64_t next_key = 2;
 	std::map<uint64_t, fake_put> puts;     // by receiver
@@ -54,13 +54,13 @@ struct fake_port : port {
 struct network {
 	std::mt19937_64 random{1};
 	std::map<uint16_t, fake_port *> ports;
-	std::map<uint16_t, bool> cut; // packets to and from it vanish without a word
-	unsigned refuse_every = 7;    // of the sends: -FI_EAGAIN; 0: none
+	std::map<uint16_t, bool> cut; // packets to and from it vanish silently
+	unsigned refuse_every = 7;    // every n-th send returns -FI_EAGAIN; 0: none
 	unsigned delay_most = 3;
 	uint64_t sends = 0;
 	bool lines =
-		true; // of the ports that are opened; false: as over a network of libfabric, anybody may send anything
-	// Changes a packet on its way; false: it is dropped. Null: no.
+		true; // of ports opened later; false: as over a network of libfabric, where any peer may send anything
+	// Changes a packet in flight; returns false to drop it. Null: packets stay as they are.
 	bool (*change)(network &, std::string &) = nullptr;
 
 	unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }

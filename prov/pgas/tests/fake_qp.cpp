@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The queues and queue pairs of fake_verbs.hpp: what is posted is executed in order, late, and completes later still.
+// The queues and queue pairs of fake_verbs.hpp: requests are executed in order, late, and complete later still.
 #include "fake_verbs.hpp"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 namespace fake_rdma {
 namespace {
 
-constexpr unsigned kTriesMost = 40; // of an adapter, until nobody answers
+constexpr unsigned kTriesMost = 40; // of an adapter, until it gives up on a silent peer
 
 fake_qp &of(ibv_qp *q)
 {
@@ -44,7 +44,7 @@ bool allowed(network &n, const host &machine, uint32_t key, uint64_t addr, uint6
 
 // --- queues ----------------------------------------------------------------------------------------------------------
 
-// Everything that may be a completion before anybody polls must have room.
+// There must be room for every possible completion before the next poll.
 void check_room(host &h)
 {
 	size_t all = h.cq->done.size() + (h.srq ? h.srq->posted.size() : 0);
@@ -72,7 +72,7 @@ int poll_cq(ibv_cq *queue, int most, ibv_wc *out)
 	network &n = *cq.machine->net;
 	n.steps(n.below(n.steps_most + 1));
 	int got = 0;
-	// at least one, where there is one; now and then not all
+	// at least one, if there is one; now and then not all
 	const int stop = n.below(4) ? most : 1 + static_cast<int>(n.below(static_cast<unsigned>(most)));
 	while (got < stop && !cq.done.empty()) {
 		const ibv_wc wc = out[got++] = cq.done.front();
@@ -142,7 +142,7 @@ ibv_wc completion(const fake_qp &q, const request &r, ibv_wc_status status)
 	return wc;
 }
 
-// The oldest gets the status, all others are flushed; their completions come later.
+// The oldest request gets the status, all others are flushed; their completions come later.
 void fail_all(fake_qp &q, ibv_wc_status status)
 {
 	q.state = IBV_QPS_ERR;
@@ -175,7 +175,7 @@ const void *bytes_of(const request &r)
 	return r.inlined.empty() ? reinterpret_cast<const void *>(r.sge.addr) : r.inlined.data();
 }
 
-// False: no room there, try later.
+// Returns false if there is no room: try later.
 bool receive(network &n, fake_qp &there, const request &r)
 {
 	fake_srq &srq = of(there.srq);
@@ -187,7 +187,7 @@ bool receive(network &n, fake_qp &there, const request &r)
 	const ibv_sge place = srq.places.front();
 	srq.posted.pop_front();
 	srq.places.pop_front();
-	const bool put = r.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM; // its bytes are elsewhere
+	const bool put = r.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM; // the immediate's receive holds no bytes
 	const size_t len = r.inlined.empty() ? r.sge.length : r.inlined.size();
 	FAKE_CHECK(put || len <= place.length, "a packet longer than a receive");
 	if (!put)
@@ -217,7 +217,7 @@ void transfer(network &n, fake_qp &there, request &r)
 	}
 }
 
-// The next one that was not executed. False: it cannot be yet.
+// Executes the next request that was not executed yet. Returns false if it cannot run yet.
 bool execute(network &n, fake_qp &q)
 {
 	unsigned reads = 0;
@@ -249,7 +249,7 @@ bool execute(network &n, fake_qp &q)
 	return false;
 }
 
-// The oldest, if it was executed. False: it was not.
+// Completes the oldest request, if it was executed. Returns false if it was not.
 bool complete(network &n, fake_qp &q)
 {
 	if (q.queue.empty() || !q.queue.front().executed || !q.flushing.empty())
@@ -273,7 +273,7 @@ bool complete(network &n, fake_qp &q)
 	}
 	if (r.wr.send_flags & IBV_SEND_SIGNALED) {
 		ibv_wc wc = completion(q, r, IBV_WC_SUCCESS);
-		wc.vendor_err = std::exchange(q.silent, 0); // their places come back with this one
+		wc.vendor_err = std::exchange(q.silent, 0); // their places are released by this one
 		push(of(q.send_cq), wc);
 	} else {
 		q.silent++;
@@ -378,7 +378,7 @@ int destroy_qp(ibv_qp *pair)
 	return 0;
 }
 
-// What each step of a queue pair's life needs to be told.
+// The attributes that each transition of a queue pair requires.
 int needed_for(ibv_qp_state source, ibv_qp_state dest)
 {
 	if (dest == IBV_QPS_INIT && (source == IBV_QPS_RESET || source == IBV_QPS_INIT))
@@ -395,7 +395,7 @@ int needed_for(ibv_qp_state source, ibv_qp_state dest)
 int modify_qp(ibv_qp *pair, ibv_qp_attr *a, int mask)
 {
 	fake_qp &q = of(pair);
-	if (mask == IBV_QP_ACCESS_FLAGS) { // the rights alone
+	if (mask == IBV_QP_ACCESS_FLAGS) { // the access rights only
 		if (q.machine->dead || q.state != IBV_QPS_RTS)
 			return q.machine->dead ? EIO : EINVAL;
 		q.access = a->qp_access_flags;

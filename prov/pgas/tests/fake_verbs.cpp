@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The adapters of fake_verbs.hpp: memory, events, and what goes wrong with them.
+// The adapters of fake_verbs.hpp: memory, events, and their failures.
 #include "fake_verbs.hpp"
 
 #include "wire/net/port/verbs/port_verbs.hpp"
@@ -266,7 +266,7 @@ network::~network()
 {
 	for (const auto &h : hosts)
 		FAKE_CHECK(!h->opened && !h->ids, "a port was left open");
-	for (const auto &[key, m] : memories) // of processes that ended without a word
+	for (const auto &[key, m] : memories) // of killed processes
 		delete m;
 	g_net = nullptr;
 }
@@ -326,7 +326,7 @@ void network::tell(host &h, ibv_event_type type, ibv_qp *qp)
 
 } // namespace fake_rdma
 
-// --- in place of verbs_api.cpp and port_verbs_device.cpp -------------------------------------------------------------
+// --- replaces verbs_api.cpp and port_verbs_device.cpp ----------------------------------------------------------------
 
 namespace pgas {
 

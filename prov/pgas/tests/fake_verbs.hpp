@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // libibverbs and librdmacm for tests: adapters, queue pairs and connections inside one process, for the real code of
-// the port over them. Everything takes its time, by chance, in an order that the real ones may have; what real ones do
-// not forgive (a full queue, a wrong state, a key that is none) ends the program. It can break queue pairs, kill
-// processes and hosts, refuse memory, and tell of adapters that fail.
+// the port over them. Everything happens late, at random, in an order that is possible with the real ones; errors that
+// real ones do not forgive (a full queue, a wrong state, an invalid key) end the program. It can break queue pairs,
+// kill processes and hosts, refuse memory, and report failing adapters.
 //
-// Time goes on whenever a port looks at its completions or events: network::step(). There is one thread.
+// Time advances whenever a port polls its completions or events: network::step(). There is one thread.
 #pragma once
 
 #include "wire/net/port/net_port.hpp"
@@ -59,23 +59,23 @@ struct fake_srq : ibv_srq {
 	host *machine;
 	unsigned most;
 	std::deque<ibv_recv_wr> posted;
-	std::deque<ibv_sge> places; // of those
+	std::deque<ibv_sge> places; // of `posted`
 };
 
 struct request {
 	ibv_send_wr wr;
 	ibv_sge sge;
 	std::string inlined;
-	bool executed = false; // the other side did it; a READ's bytes come when it completes
+	bool executed = false; // by the other side; a READ's bytes arrive when it completes
 	ibv_wc_status status = IBV_WC_SUCCESS;
 };
 struct fake_qp : ibv_qp {
 	host *machine;
 	unsigned depth, inline_most;
 	std::deque<request> queue;   // not completed
-	std::deque<ibv_wc> flushing; // completions that are on their way
-	unsigned held = 0;           // places of the queue: until their completion was polled
-	unsigned silent = 0;         // executed without one, since the last that had one
+	std::deque<ibv_wc> flushing; // completions in flight
+	unsigned held = 0;           // places in the queue: until their completion is polled
+	unsigned silent = 0;         // executed without a completion since the last that had one
 	uint32_t dest = 0;
 	unsigned access = 0, reads = 0, reads_served = 0;
 	unsigned tries = 0; // without an answer
@@ -102,7 +102,7 @@ enum class message_kind : uint8_t { address, route, req, rep, rtu, rej, dreq, un
 struct message {
 	message_kind kind;
 	host *sender, *dest;
-	uint64_t caller, id; // id 0: the one that `by` is connected to
+	uint64_t caller, id; // id 0: the connection whose peer is `caller`
 	int status;
 	uint32_t qpn;
 	unsigned resources, depth;
@@ -110,7 +110,7 @@ struct message {
 	std::string words;
 };
 
-// A process with an adapter of its own; several may have one IP address.
+// A process with its own adapter; several may have one IP address.
 struct host {
 	network *net;
 	unsigned ip;
@@ -121,16 +121,16 @@ struct host {
 	std::deque<std::unique_ptr<fake_event>> told;
 	std::deque<ibv_async_event> async;
 	bool opened = false, dead = false, silent = false, cut = false;
-	bool purges = false;         // destroying a queue pair takes its completions out of the queue
+	bool purges = false;         // destroying a queue pair removes its completions from the queue
 	bool other_adapter = false;  // routes lead through another one
-	int registrations_left = -1; // that go well; -1: all
+	int registrations_left = -1; // that succeed; -1: all
 	int queue_pairs_left = -1;
-	int post_error = 0;       // of every posting
-	unsigned stale_calls = 0; // refused, because the kernel remembers that queue pair
+	int post_error = 0;       // for every posting
+	unsigned stale_calls = 0; // to refuse, because the kernel remembers that queue pair
 	int max_cqe = 4096;
 	unsigned inline_most = 220;
 	unsigned pds = 0, cqs = 0, srqs = 0, channels = 0, memories = 0, ids = 0;
-	uint16_t listens_at = 0; // asked for; else chosen. Host order
+	uint16_t listens_at = 0; // if given; else chosen. Host order
 	fake_cq *cq = nullptr;
 	fake_srq *srq = nullptr;
 };
@@ -146,16 +146,16 @@ struct network {
 	uint32_t next_qpn = 17, next_key = 1000;
 	uint64_t next_id = 1;
 	uint16_t next_port = 20000;
-	unsigned steps_most = 3; // for each look of a port
+	unsigned steps_most = 3; // for each poll of a port
 	bool on_demand = false;
-	bool still = false; // nothing that is posted goes through
+	bool still = false; // no posted request is executed
 	uint64_t rnr = 0, calls = 0, refusals = 0, breaks = 0;
-	// Changes what goes with a call (req), an answer (rep) or a refusal (rej). Null: no.
+	// Changes the private data of a call (req), an answer (rep) or a refusal (rej). Null: no changes.
 	std::function<void(network &, message &)> change;
 
 	network();
 	~network();
-	void seed(unsigned n) // FAKE_SEED: other fates than usual
+	void seed(unsigned n) // FAKE_SEED: other random events than usual
 	{
 		const char *more = getenv("FAKE_SEED");
 		random.seed(n + (more ? strtoul(more, nullptr, 10) * 1000 : 0));
@@ -170,10 +170,10 @@ struct network {
 		while (n--)
 			step();
 	}
-	// Faults. delivered: how many of what is posted still reach the other side, without an acknowledgement.
+	// Faults. delivered: how many posted requests still reach the other side, without an acknowledgement.
 	void break_qp(fake_qp &q, unsigned delivered, ibv_wc_status status = IBV_WC_RETRY_EXC_ERR);
 	std::vector<fake_qp *> qps_of(const host &h, const host *dst = nullptr);
-	void kill(host &h);    // its process: the kernel tells the peers
+	void kill(host &h);    // its process: the kernel notifies the peers
 	void silence(host &h); // the whole machine
 	void remove_device(host &h);
 	void tell(host &h, ibv_event_type type, ibv_qp *qp = nullptr);
@@ -211,6 +211,6 @@ bool cm_step(network &n);
 void cm_event(fake_id &owner, fake_id &id, rdma_cm_event_type type, int status = 0, const message *m = nullptr,
 	      size_t padded = 0);
 void cm_time_out(network &n, const host &silent);
-void cm_abandon(fake_id &id); // tells its peer, as the kernel does for a process that ends
+void cm_abandon(fake_id &id); // notifies its peer, as the kernel does for a process that ends
 
 } // namespace fake_rdma

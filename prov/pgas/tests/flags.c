@@ -124,7 +124,7 @@ static ssize_t hint(struct bench *b, uint64_t tx, uint64_t rx, uint64_t flags)
 	h->tx_attr->op_flags = tx;
 	h->rx_attr->op_flags = rx;
 	const int rc = fi_getinfo(TEST_API, NULL, NULL, flags, h, &list);
-	CHECK(rc == 0 || rc == -FI_ENODATA); /* libfabric's word for what no provider has */
+	CHECK(rc == 0 || rc == -FI_ENODATA); /* libfabric's code if no provider has it */
 	fi_freeinfo(list);
 	fi_freeinfo(h);
 	return rc == -FI_ENODATA ? -FI_EBADFLAGS : rc;
@@ -154,7 +154,7 @@ static ssize_t run_endpoint2(struct bench *b, uint64_t flags)
 	return rc;
 }
 
-/* Binds something to an endpoint of its own. */
+/* Binds `what` to a fresh endpoint. */
 static ssize_t bind_fresh(struct bench *b, struct fid *what, uint64_t flags)
 {
 	struct fid_ep *ep;
@@ -235,7 +235,7 @@ static ssize_t run_get_op(struct bench *b, uint64_t flags)
 	return fi_control(&b->n.ep->fid, FI_GETOPSFLAG, &flags);
 }
 
-/* --- the rest ----------------------------------------------------------------------------------------------------- */
+/* --- others ------------------------------------------------------------------------------------------------------- */
 
 #define OPENS(name_arg, attr_arg, open_arg)                                                                            \
 	static ssize_t name_arg(struct bench *b, uint64_t flags)                                                       \
@@ -465,7 +465,7 @@ static ssize_t run_query_atomic(struct bench *b, uint64_t flags)
 #define SEND_OPS (ALL_OPS | FI_INJECT | FI_REMOTE_CQ_DATA)
 #define TAKE_OPS (FI_COMPLETION | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD)
 #define REG_MR (1ull << 59)      /* FI_REG_MR, which libfabric 2 does not have */
-#define LIBFABRICS (15ull << 58) /* what libfabric tells itself by fi_getinfo's flags */
+#define LIBFABRICS (15ull << 58) /* libfabric's internal use of fi_getinfo's flags */
 
 const struct flagged flagged_calls[] = {
 	{"fi_writemsg", ALL_OPS | FI_INJECT | FI_REMOTE_CQ_DATA | FI_PGAS_WAIT, 0, MAKES_ENTRY | MOVES_MEMORY, 0,
@@ -493,7 +493,7 @@ const struct flagged flagged_calls[] = {
 	{"fi_ep_alias",
 	 FI_TRANSMIT | FI_RECV | FI_COMPLETION | FI_INJECT | LEVELS | FI_MORE | FI_MULTI_RECV | FI_PGAS_PRIVATE, 0, 0,
 	 0, run_alias},
-	/* both directions at once are another error */
+	/* both directions at once are a different error */
 	{"FI_SETOPSFLAG, FI_TRANSMIT", ALL_OPS | FI_INJECT | FI_PGAS_PRIVATE | FI_RECV, FI_TRANSMIT, 0, 0,
 	 run_set_tx_op},
 	{"FI_SETOPSFLAG, FI_RECV", FI_COMPLETION | FI_MORE | FI_MULTI_RECV | FI_TRANSMIT, FI_RECV, 0, 0, run_set_rx_op},

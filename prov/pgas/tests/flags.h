@@ -10,7 +10,7 @@
 #define BENCH_COUNTERS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define BENCH_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_RMA_EVENT | FI_FENCE)
 
-/* What a call that is taken may leave behind. */
+/* What an accepted call may change. */
 #define MAKES_ENTRY 1  /* completions and counts */
 #define MOVES_MEMORY 2 /* the target's memory */
 
@@ -25,19 +25,19 @@ struct bench {
 };
 void bench_open(struct bench *b, const struct node_opts *o);
 void bench_close(struct bench *b);
-/* Looks at everything that a call could have changed. effects: what it may have; else it must be as it was. Afterwards
- * all is as at the beginning again. */
+/* Checks everything that a call could have changed. effects: what it may have changed; everything else must be
+ * unchanged. Restores the initial state. */
 void bench_settle(struct bench *b, int effects);
 /* A write of one word into the memory. */
 void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *src, struct fi_rma_iov *dst, uint64_t *word);
 
 struct flagged {
-	/* The call; behind a colon the call of pgas_flags.def whose flags it has, where that is another one. */
+	/* The call; after a colon, the call of pgas_flags.def whose flags it takes, if that is a different one. */
 	const char *name;
-	uint64_t honoured; /* refused: all others */
-	uint64_t always;   /* goes with every bit, because the call cannot be without it */
+	uint64_t honoured; /* all others: refused */
+	uint64_t always;   /* added to every flag, because the call requires it */
 	int effects;
-	uint64_t hmem; /* honoured as well in a domain with FI_HMEM */
+	uint64_t hmem; /* honoured too in a domain with FI_HMEM */
 	ssize_t (*run)(struct bench *b, uint64_t flags);
 };
 extern const struct flagged flagged_calls[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bench: an endpoint that talks to itself, with memory and all kinds of objects, on which calls are tried. It knows
- * what a call may have changed, and puts it back.
+ * what a call may have changed, and restores it.
  */
 #include "flags.h"
 
@@ -37,7 +37,7 @@ void bench_close(struct bench *b)
 	free(b->before);
 }
 
-/* Entries of both queues, good and bad; and receives that were posted are taken back. */
+/* Takes all entries of both queues, good and bad, and returns their number. */
 static int entries(struct bench *b)
 {
 	int count = 0;
@@ -60,7 +60,7 @@ static void take_all(struct bench *b)
 	char rest[64];
 	while (fi_cancel(&b->n.ep->fid, b->received) == 0)
 		entries(b);
-	/* messages that nobody received */
+	/* messages that were not received */
 	for (int more = 1; more;) {
 		CHECK_OK(fi_recv(b->n.ep, rest, sizeof rest, NULL, FI_ADDR_UNSPEC, rest));
 		CHECK_OK(fi_trecv(b->n.ep, rest, sizeof rest, NULL, FI_ADDR_UNSPEC, 0, UINT64_MAX, rest));
@@ -69,7 +69,7 @@ static void take_all(struct bench *b)
 		more = 0;
 		while (fi_cancel(&b->n.ep->fid, rest) == 0)
 			more--;
-		more += 2; /* of the two, so many got a message */
+		more += 2; /* of the two receives, those not cancelled got a message */
 		entries(b);
 	}
 	for (int i = 0; i < 50; i++) { /* what its receiver ended */

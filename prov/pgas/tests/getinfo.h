@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of fi_getinfo share. */
+/* Shared by the tests of fi_getinfo. */
 #ifndef TESTS_GETINFO_H
 #define TESTS_GETINFO_H
 
 #include "common.h"
 
-/* A network that every machine has; before common_init(). Without one there is no FI_REMOTE_COMM. */
+/* A network that every machine has; call it before common_init(). Without one there is no FI_REMOTE_COMM. */
 static inline void use_loopback(void)
 {
 	setenv("FI_PGAS_NET", "auto:lo", 1);
 }
 
-/* Asks, and checks that the answer is `want` and every entry is ours. */
+/* Calls fi_getinfo, and checks that it returns `want` and that every entry is our own. */
 static inline struct fi_info *ask(uint32_t version, const char *node, const char *service, uint64_t flags,
 				  struct fi_info *h, int want)
 {

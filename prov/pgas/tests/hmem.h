@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of FI_HMEM share: a node with a region of device memory and one of host memory. */
+/* Shared by the tests of FI_HMEM: a node with a region of device memory and one of host memory. */
 #ifndef TESTS_HMEM_H
 #define TESTS_HMEM_H
 
@@ -18,7 +18,7 @@ struct box {
 
 static inline struct node_opts hmem_opts(void)
 {
-	/* what fabtests ask for; mr_mode picks the entry without other bits */
+	/* the capabilities that fabtests requests; mr_mode selects the entry without other bits */
 	return (struct node_opts){.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_HMEM | FI_DIRECTED_RECV,
 				  .mr_mode = FI_MR_HMEM};
 }
@@ -104,7 +104,7 @@ static inline void box_check(struct box *b, int on_device, size_t off, size_t le
 	free(want);
 }
 
-/* A case for every kind of device, near, and with neither windows nor the kernel's help. */
+/* Runs a case for every kind of device: on this host, and with neither windows nor the kernel's help. */
 static inline void on_all_kinds(int ranks, team_fn fn)
 {
 	static const char *const alone[] = {"FI_PGAS_CMA=0", "FI_PGAS_MAP=0", NULL};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The link against a model, over any port: every frame runs once and in order, everybody hears of every operation once,
-// a flood ends. For test_link.cpp (a port that is all fake), test_port_verbs.cpp (a real one over fake adapters)
-// and test_port_socket.cpp (over sockets).
+// The link against a model, over any port: every frame runs once and in order, every operation is reported once, a
+// flood ends. For test_link.cpp (an entirely fake port), test_port_verbs.cpp (a real one over fake adapters) and
+// test_port_socket.cpp (over sockets).
 #pragma once
 
 #include "wire/net/link/net_link.hpp"
@@ -21,14 +21,14 @@
 #include <string>
 #include <vector>
 extern "C" {
-#include <cmocka.h> // behind all others: it has a macro `fail`
+#include <cmocka.h> // after all other headers: it has a macro `fail`
 }
 
 namespace link_model {
 
 using namespace pgas;
 
-inline constexpr size_t kWords = 256; // more than an adapter takes in without the other side: it has 128 receives
+inline constexpr size_t kWords = 256; // more than an adapter accepts without the peer: it has 128 receives
 
 // A packet that shows its number, and the number in one that arrived whole.
 inline std::string text(uint64_t n, size_t len)
@@ -45,7 +45,7 @@ inline uint64_t number_in(const std::string &s)
 	return n;
 }
 
-// One process: a link, and what it saw and was told.
+// One process: a link, and everything it saw and was notified of.
 struct side {
 	uint16_t number;
 	std::unique_ptr<pgas::net_link> l;
@@ -55,15 +55,15 @@ struct side {
 	std::map<uint16_t, uint64_t> sent, appended;
 	std::map<uint16_t, channel *> channels;
 	std::map<uint16_t, word_run> runs;   // by receiver
-	uint64_t words[16][kWords] = {};     // that others put straight, by sender: the number of a frame and 1
-	port_memory exposed;                 // those
-	std::map<uint16_t, port_put *> puts; // what such puts to a receiver need
+	uint64_t words[16][kWords] = {};     // put directly by others, by sender: a frame's number plus 1
+	port_memory exposed;                 // exposes `words`
+	std::map<uint16_t, port_put *> puts; // for direct puts, by receiver
 	uint64_t straight = 0, came = 0;     // out, in
-	uint32_t in_runs = 0, counted = 0;   // what was appended to one, and what the link counted of it
+	uint32_t in_runs = 0, counted = 0;   // frames appended to a run, and how many of them the link counted
 	uint64_t frames = 0;
 	int ended = 0;
 	bool refuse_odd = false;   // as bad frames
-	bool says_stopped = false; // of whoever is silent
+	bool says_stopped = false; // notify the link of stopped peers
 	uint64_t stop_questions = 0;
 
 	side(port *over, uint16_t number_arg, link_settings set, bool with_secret = true);
@@ -76,7 +76,7 @@ struct side {
 	void close() { link_close(*l); }
 };
 
-// Several may be there before we are told of the first: the sender does not wait for us.
+// Several may have arrived before the notification of the first: the sender does not wait for us.
 inline void on_written(void *self)
 {
 	side &s = *static_cast<side *>(self);
@@ -95,7 +95,7 @@ inline void on_cleared(void *self, channel &c)
 	static_cast<side *>(self)->open_straight(c);
 }
 
-// A frame is the number of the frame from that sender to that receiver, and noise that follows from it.
+// A frame holds its number between that sender and that receiver, and noise derived from it.
 inline bool on_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
 {
 	side &s = *static_cast<side *>(self);
@@ -178,7 +178,7 @@ inline side::~side()
 		l->port->ops->conceal(*l->port, exposed);
 }
 
-// channel::again is the other side.
+// `channel::again` points to the other side.
 inline void side::open_straight(channel &c)
 {
 	const side &other = *static_cast<side *>(c.again);
@@ -215,7 +215,7 @@ inline void noise(char *pos, uint64_t n, size_t begin, size_t end)
 		pos[i - begin] = static_cast<char>(n * 31 + i);
 }
 
-// A short frame behind one of 16 bytes, without a call; false: there is no run.
+// A short frame after one of 16 bytes, without a call. Returns false if there is no run.
 inline bool side::post_in_run(side &other, size_t bytes)
 {
 	word_run &run = runs[other.number];
@@ -237,7 +237,7 @@ inline void side::open_run(side &other)
 	run_open(c, runs[other.number], counted);
 }
 
-// Appends the next frame to another side; false: not now.
+// Appends the next frame to another side. Returns false if it cannot now.
 inline bool side::post(side &other, size_t bytes)
 {
 	channel *&c = channels[other.number];
@@ -268,7 +268,7 @@ inline bool side::post(side &other, size_t bytes)
 	return true;
 }
 
-// On a busy machine anybody may be silent for a while: only where a test wants it is that taken for a death.
+// On a busy machine any process may be silent for a while: only tests that ask for it take that for a death.
 inline constexpr uint64_t kNever = 86'400'000'000'000, kSoon = 200'000'000;
 
 inline link_settings settings(uint32_t window = 4, size_t packet = 1024, uint64_t timeout_ns = kNever)
@@ -280,7 +280,7 @@ inline link_settings settings(uint32_t window = 4, size_t packet = 1024, uint64_
 	return s;
 }
 
-// Against hangs only: a minute and more, or what TEST_SLOW says.
+// Against hangs only: a minute and more, or as TEST_SLOW requires.
 inline uint64_t hang_end()
 {
 	const char *slow = getenv("TEST_SLOW");
@@ -304,7 +304,7 @@ inline uint64_t operations(uint64_t otherwise)
 	return text ? strtoull(text, nullptr, 10) : otherwise;
 }
 
-// Posts at random between all, and looks now and then. below: a random number; disturb: whatever else may happen.
+// Posts at random between all sides, and polls now and then. below: a random number; disturb: any disturbance to add.
 template <class Below, class Disturb>
 void post_at_random(const std::vector<side *> &all, uint64_t most, Below &&below, Disturb &&disturb)
 {
@@ -318,7 +318,7 @@ void post_at_random(const std::vector<side *> &all, uint64_t most, Below &&below
 			posted += source.post(dest, 8 + below(below(8) ? 16 : 600));
 		if (below(8) == 0)
 			link_progress(*any()->l);
-		for (unsigned i = below(1000) == 0 ? 20 : 0; i; i--) // a lull, behind which puts go straight
+		for (unsigned i = below(1000) == 0 ? 20 : 0; i; i--) // a lull, after which puts go straight
 			for (side *s : all)
 				for (unsigned k = 0; k < 20; k++)
 					link_progress(*s->l);
@@ -326,7 +326,7 @@ void post_at_random(const std::vector<side *> &all, uint64_t most, Below &&below
 	}
 }
 
-// Everything runs once and in order, is told once, and nothing fails.
+// Everything runs once and in order, is reported once, and nothing fails.
 template <class Below, class Disturb>
 void random_operations_run_once_and_in_order(const std::vector<side *> &all, uint64_t most, Below &&below,
 					     Disturb &&disturb)
@@ -358,10 +358,10 @@ void random_operations_run_once_and_in_order(const std::vector<side *> &all, uin
 	for (side *s : all)
 		for (const auto &of_sender : s->words)
 			for (const uint64_t word : of_sender)
-				assert_int_equal(word, 0); // none was written twice
+				assert_int_equal(word, 0); // no word was written twice
 }
 
-// Everybody sends to everybody as fast as it can.
+// All sides send to all others as fast as they can.
 template <class Disturb>
 void flood_of_all_to_all_ends(const std::vector<side *> &all, uint64_t each, Disturb &&disturb)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two links over a port that is all fake (fake_port.hpp), which have talked to each other.
+// Two links over an entirely fake port (fake_port.hpp), which have already communicated.
 #pragma once
 
 #include "fake_port.hpp"
@@ -11,7 +11,7 @@
 
 namespace link_model {
 
-// A network of this shape that delivers everything at once.
+// A network, with or without lines, that delivers everything at once.
 struct world : fake::network {
 	explicit world(bool with_lines)
 	{
@@ -30,7 +30,7 @@ struct pair_of_links {
 		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
 		run_until({&a, &b}, [&] { return a.told[2] == a.appended[2]; });
 	}
-	// Of b, to a.
+	// b's channel to a.
 	channel *of_b()
 	{
 		for (auto &c : b.l->channels)

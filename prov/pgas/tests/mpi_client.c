@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that knows nothing of us: plain MPI, run by run_openmpi.sh over the provider. Every part checks every byte
- * it received and ends the job when one is wrong. Rank 0 prints one line per part.
+ * A plain MPI program that knows nothing of the provider, run by run_openmpi.sh over it. Every part checks every byte
+ * it received and ends the job on an error. Rank 0 prints one line per part.
  *   mpi_client two-sided   ring, reductions, messages of 1 B to 8 MiB, any-source and any-tag order, probe
- *   mpi_client one-sided   put, get, accumulate, fetch-and-op behind fences and locks
+ *   mpi_client one-sided   put, get, accumulate, fetch-and-op with fences and locks
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -97,7 +97,7 @@ static void sizes(void)
 	passed("sizes");
 }
 
-/* Rank 0 takes whatever comes; each sender's messages must come in its order. */
+/* Rank 0 receives from any source; each sender's messages must arrive in its order. */
 static void anybody(void)
 {
 	enum { EACH = 200 };

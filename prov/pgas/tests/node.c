@@ -148,8 +148,8 @@ void node_close(struct node *n)
 void node_poll(struct node *n)
 {
 #if defined(__SANITIZE_THREAD__)
-	/* What came by a barrier of processes is ordered behind what a thread of the provider stored, but the sanitizer
-	 * cannot know; it sees the lock that progress takes. */
+	/* A message that came through a barrier of processes is ordered after the stores of a provider thread, but the
+	 * sanitizer cannot know; it sees the lock that progress takes. */
 	struct fi_pgas_ops *ops;
 	if (fi_open_ops(&n->domain->fid, FI_PGAS_OPS, 0, (void **)&ops, NULL) == 0)
 		ops->progress(n->domain);
@@ -181,7 +181,7 @@ void mem_alloc(struct mem *m, enum mem_kind kind, size_t len)
 		CHECK_OK(ftruncate(fd, (off_t)m->alloc_len));
 		m->alloc = mmap(NULL, m->alloc_len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		m->mr = NULL;
-		m->key = (uint64_t)fd; /* until it is registered: the provider keeps a descriptor of its own */
+		m->key = (uint64_t)fd; /* until it is registered: the provider keeps its own descriptor */
 	} else {
 		m->alloc = mmap(NULL, m->alloc_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}

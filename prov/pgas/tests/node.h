@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One process's libfabric objects (node), memory to register (mem), and waiting for completions. Every wait makes
- * progress and is given up at hang_end().
+ * progress and gives up at hang_end().
  */
 #ifndef TESTS_NODE_H
 #define TESTS_NODE_H
@@ -31,10 +31,10 @@
 struct node_opts {
 	uint32_t version;
 	uint64_t caps;
-	enum fi_threading threading; /* default FI_THREAD_DOMAIN: the short ways are open */
+	enum fi_threading threading; /* default FI_THREAD_DOMAIN: the fast paths are enabled */
 	enum fi_progress progress;   /* default FI_PROGRESS_MANUAL */
 	enum fi_av_type av_type;     /* default FI_AV_TABLE */
-	int mr_mode;                 /* picks the entry of fi_getinfo that has these bits */
+	int mr_mode;                 /* selects the entry of fi_getinfo that has these bits */
 	uint64_t tx_flags, rx_flags, order;
 	size_t inject_size;
 	size_t cq_size;
@@ -46,7 +46,7 @@ struct node_opts {
 	uint64_t counters;   /* FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE */
 	const char *service; /* FI_SOURCE */
 	bool no_enable;
-	bool peers_watched; /* by somebody else: the provider has no thread for it */
+	bool peers_watched; /* by the launcher or test: the provider starts no thread for it */
 };
 
 struct node {
@@ -68,7 +68,7 @@ void node_open(struct node *n, const struct node_opts *o);
 void node_open_ep(struct node *n, const struct node_opts *o); /* in a node whose domain is open */
 void node_connect(struct node *n);                            /* exchanges addresses with the whole team */
 void node_close(struct node *n);
-void node_poll(struct node *n); /* progress, takes nothing out */
+void node_poll(struct node *n); /* makes progress, reads no entries */
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -96,18 +96,18 @@ void mem_register(struct node *n, struct mem *m, uint64_t key, uint64_t access);
 void mem_open(struct node *n, struct mem *m, enum mem_kind kind, size_t len, uint64_t key);
 void mem_check_canaries(const struct mem *m);
 void mem_close(struct mem *m);
-/* Everybody's region by rank; a collective call of the team. */
+/* All regions by rank; a collective call of the team. */
 void mem_exchange(struct node *n, const struct mem *m, struct remote_mem *all);
 
-void fill(void *p, size_t len, uint64_t seed); /* bytes that depend on seed and place */
+void fill(void *p, size_t len, uint64_t seed); /* bytes that depend on seed and position */
 bool filled(const void *p, size_t len, uint64_t seed);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 void wait_cntr(struct node *n, struct fid_cntr *c, uint64_t value);
-/* The next entry of the queue; fails the case on an error entry. */
+/* Waits for the next entry of the queue; fails the case on an error entry. */
 void wait_cq(struct node *n, struct fid_cq *cq, struct fi_cq_tagged_entry *e);
-/* The next entry must be an error; fills e (strings may be asked for afterwards). */
+/* The next entry must be an error; fills e (its strings may be read afterwards). */
 void wait_cq_error(struct node *n, struct fid_cq *cq, struct fi_cq_err_entry *e);
 void wait_tx(struct node *n, int count); /* `count` good transmit completions */
 

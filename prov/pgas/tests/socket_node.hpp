@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For test_port_socket*.cpp: a user of the port over sockets, which keeps what it sent until the port tells of it,
-// once, and what came; and somebody who speaks to a port by a plain socket.
+// For test_port_socket*.cpp: a user of the port over sockets, which keeps what it sent until the port reports it, once,
+// and what it received; and a stranger that speaks to a port through a plain socket.
 #pragma once
 
 #include "wire/net/port/ofi/port_ofi.hpp"
@@ -21,11 +21,11 @@ using namespace pgas;
 
 inline constexpr size_t kPacket = 4096;
 inline constexpr uint64_t kAnyKey[2] = {};
-inline std::set<std::string> g_nodes; // addresses of all nodes: they believe each other at once, as links do in the end
+inline std::set<std::string> g_nodes; // all nodes' addresses: they believe each other at once, as links do in the end
 
 int run_call_tests(); // test_port_socket_call.cpp
 int run_bad_tests();  // test_port_socket_bad.cpp
-int run_fuzz();       // likewise
+int run_fuzz();       // test_port_socket_bad.cpp
 int run_tls_tests();  // test_port_socket_tls.cpp
 
 struct dice {
@@ -60,7 +60,7 @@ inline socket_interface loopback(bool six)
 	return interface;
 }
 
-// Not every host has version 6.
+// Not every host has IPv6.
 inline bool has_six()
 {
 	std::string why;
@@ -77,7 +77,7 @@ inline port *open_port(const port_options &options, bool six = false)
 	assert_non_null(p);
 	return p;
 }
-// TEST_TLS=1: all that keep to the protocol are encrypted.
+// TEST_TLS=1: all nodes that follow the protocol are encrypted.
 inline port *open_port(bool six = false, size_t packet = kPacket)
 {
 	static const bool tls = getenv("TEST_TLS") != nullptr;
@@ -92,8 +92,8 @@ struct node {
 	std::vector<uint64_t> lost;
 	std::map<std::string, uint64_t> callers; // lines of peers that called and sent something: all are trusted
 	int last = 0;
-	bool believes = true; // whoever says that it is another node; else only whoever sent a packet
-	size_t at_once = 0;   // packets whose bytes were taken by the call
+	bool believes = true; // any other node; else only senders of a packet
+	size_t at_once = 0;   // packets that the call accepted in full
 
 	explicit node(bool six = false, size_t packet = kPacket) : node(open_port(six, packet)) {}
 	explicit node(const port_options &options) : node(open_port(options)) {}
@@ -118,7 +118,7 @@ struct node {
 		assert_int_equal(p->ops->insert(*p, other.data(), other.size(), &number), 0);
 		return number;
 	}
-	// A line of our own, whose peer is believed. back(): the peer's, once it called
+	// Opens our own line, whose peer is believed. back(): the line of the peer's own call, if any
 	uint64_t to(const std::string &other)
 	{
 		const uint64_t number = insert(other);
@@ -141,7 +141,7 @@ struct node {
 		callers[p->ops->peer(*p, line)] = line;
 		return true;
 	}
-	// Null: not now, or never; `last` says which.
+	// Returns null for "not now" or "never", with the code in `last`.
 	work *take(std::unique_ptr<work> w, int rc)
 	{
 		last = rc;
@@ -151,7 +151,7 @@ struct node {
 		if (rc == 1) {
 			at_once++;
 			works.back()->is = fate::good;
-			works.back()->bytes.assign(works.back()->bytes.size(), '!'); // they may be reused
+			works.back()->bytes.assign(works.back()->bytes.size(), '!'); // the port may not use them now
 		}
 		return works.back().get();
 	}
@@ -173,7 +173,7 @@ struct node {
 		work *const raw = w.get();
 		const int rc = p->ops->write(*p, number, raw->bytes.data(), raw->bytes.size(), nullptr,
 					     there.addr + pos, there.key, raw);
-		assert_int_not_equal(rc, 1); // `done` tells
+		assert_int_not_equal(rc, 1); // `done` reports it
 		return take(std::move(w), rc);
 	}
 	work *read(uint64_t number, size_t len, const port_memory &there, size_t pos = 0)
@@ -202,7 +202,7 @@ struct node {
 		return static_cast<size_t>(std::count_if(works.begin(), works.end(),
 							 [](const auto &w) { return w->is == fate::under_way; }));
 	}
-	void forget() // what is over
+	void forget() // removes finished work
 	{
 		while (!works.empty() && works.front()->is != fate::under_way)
 			works.pop_front();
@@ -226,7 +226,7 @@ private:
 			break;
 		default: {
 			work &w = *static_cast<work *>(e.work);
-			assert_true(w.is == fate::under_way); // told once
+			assert_true(w.is == fate::under_way); // reported once
 			w.is = e.kind == port_event_kind::failed ? fate::bad : fate::good;
 			w.status = e.status;
 			if (e.kind == port_event_kind::sent)
@@ -265,7 +265,7 @@ struct shared_memory {
 	}
 };
 
-// Speaks to a port by a socket of its own, from an address of its own.
+// Speaks to a port through its own socket, from its own address.
 struct stranger {
 	unique_fd listener, fd;
 	std::string address;
@@ -298,7 +298,7 @@ struct stranger {
 		say(h);
 	}
 	void hello() { hello(address); }
-	// The next bytes that the port sends; fewer where it closed the connection.
+	// The next bytes that the port sends; fewer if it closed the connection.
 	std::string hear(node &owner, size_t len)
 	{
 		std::string got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See team.h. What the processes of a team share lies in one anonymous mapping, made before they are forked. */
+/* See team.h. The processes of a team share one anonymous mapping, made before they are forked. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -33,9 +33,9 @@ struct team {
 
 static struct team *g_team;
 static int g_size;
-static _Thread_local int g_rank = -1; /* by thread: see team_in_one_process() */
+static _Thread_local int g_rank = -1; /* per thread: see team_in_one_process() */
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
-static struct sigaction g_fatal[ARRAY_SIZE(fatal_signals)]; /* as they were before CMocka took them */
+static struct sigaction g_fatal[ARRAY_SIZE(fatal_signals)]; /* from before CMocka took them */
 
 void team_init(void)
 {
@@ -66,8 +66,7 @@ double now_s(void)
 	return seconds(CLOCK_MONOTONIC);
 }
 
-/* What TEST_SLOW in the environment says: a limit against hangs is that many times what an idle machine needs at
- * most. */
+/* The value of TEST_SLOW in the environment: hang limits are this many times the maximum that an idle machine needs. */
 static int slowness(void)
 {
 	const char *text = getenv("TEST_SLOW");
@@ -89,10 +88,10 @@ double patience(void)
 {
 	const char *text = getenv("TEST_SLOW");
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double average = 0, most = text && atoi(text) > 5 ? atoi(text) / 5.0 : 1; /* a machine that is slow by itself */
+	double average = 0, most = text && atoi(text) > 5 ? atoi(text) / 5.0 : 1; /* a machine that is always slow */
 	int running = 0;
 	FILE *f = fopen("/proc/loadavg", "r");
-	if (f) { /* the average of the last minute, and what runs at this moment */
+	if (f) { /* the average of the last minute, and what is running now */
 		if (fscanf(f, "%lf %*f %*f %d", &average, &running) != 2)
 			average = 0;
 		fclose(f);
@@ -189,7 +188,7 @@ void team_barrier(struct node *progress)
 	const uint32_t generation = __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE);
 	__atomic_fetch_add(&t->arrived, 1, __ATOMIC_ACQ_REL);
 	for (int polls = 0; __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) == generation; polls++) {
-		/* whoever sees everybody there opens; a member may leave by death while the others wait */
+		/* whichever rank sees all present opens the barrier; a member may die while the others wait */
 		uint32_t here = __atomic_load_n(&t->arrived, __ATOMIC_ACQUIRE);
 		if (here >= __atomic_load_n(&t->members, __ATOMIC_ACQUIRE) &&
 		    __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) == generation &&
@@ -216,17 +215,17 @@ void team_exchange(struct node *progress, const void *mine, size_t len, void *al
 	team_barrier(progress);
 }
 
-/* What a fresh child does first. */
+/* The first steps of a fresh child. */
 static void child_begin(int rank, pid_t parent, const char *const *env)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++)
-		/* a child that crashes ends, and runs no further case */
+		/* a child that crashes ends, and runs no other case */
 		sigaction(fatal_signals[i], &g_fatal[i], NULL);
 	g_rank = rank;
-	alarm((unsigned)(2 * hang_ms() / 1000)); /* a wait says by itself where it hangs; this is for who cannot */
+	alarm((unsigned)(2 * hang_ms() / 1000)); /* a wait that hangs reports where; this is for other hangs */
 	for (; env && *env; env++) {
 		char *copy = strdup(*env);
 		char *eq = strchr(copy, '=');
@@ -296,7 +295,7 @@ void team_run(int size, team_fn fn, void *arg)
 	team_run_env(size, fn, arg, NULL);
 }
 
-/* Says how a rank ended when that is a failure. */
+/* Returns whether a rank ended successfully, and reports it if not. */
 static bool ended_well(int rank, int status, bool say)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -312,7 +311,7 @@ static bool ended_well(int rank, int status, bool say)
 	return false;
 }
 
-/* Returns how many did not end well. The first of them is reported; the others would wait for it, so they are ended. */
+/* Returns how many ranks failed. The first is reported; the others would wait for it, so they are killed. */
 static int wait_for_all(pid_t *pids, int size)
 {
 	int bad = 0;
@@ -340,7 +339,7 @@ static int wait_for_all(pid_t *pids, int size)
 
 void team_run_env(int size, team_fn fn, void *arg, const char *const *env)
 {
-	struct team *const outer = g_team; /* a child may start a team of its own */
+	struct team *const outer = g_team; /* a child may start its own team */
 	const int outer_size = g_size;
 	const pid_t parent = getpid();
 	pid_t pids[TEAM_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A direct program on objects that are not ours: other providers of libfabric, and libfabric's hook around ours. The
- * inline code must recognise them and go through the ops table; the transfers must arrive all the same. On our own
- * endpoint the same program must find the short way open, or it would test nothing.
+ * A direct program on foreign objects: other providers of libfabric, and libfabric's hook around our own. The inline
+ * code must recognise them and use the ops table; the transfers must still arrive. On our own endpoint the same program
+ * must find the fast path open, or it would test nothing.
  *
  * Always compiled with FABRIC_DIRECT. Each case is one child with two endpoints.
  */
@@ -29,7 +29,7 @@ struct side {
 
 struct place {
 	const char *provider;
-	bool hot;   /* the short way is open */
+	bool hot;   /* the fast path is open */
 	int *there; /* set by the child, shared with it */
 };
 
@@ -73,7 +73,7 @@ static void side_meet(struct side *s, const struct side *other)
 	CHECK_EQ(fi_av_insert(s->av, name, 1, &s->other, 0, NULL), 1);
 }
 
-/* One look at both sides; the number of messages that b received. */
+/* Polls both sides; returns the number of messages that b received. */
 static int progress(struct side *a, struct side *b)
 {
 	struct fi_cq_msg_entry entry;
@@ -85,7 +85,7 @@ static int progress(struct side *a, struct side *b)
 	return at_b == 1;
 }
 
-/* Calls and waits for the counter; what the provider has no room for is asked again. */
+/* Calls and waits for the counter; repeats the call while the provider has no room. */
 #define COMPLETE(a_arg, b_arg, counter_arg, call_arg)                                                                  \
 	do {                                                                                                           \
 		const uint64_t before_ = fi_cntr_read((a_arg)->counter_arg);                                           \
@@ -103,7 +103,7 @@ static int progress(struct side *a, struct side *b)
 		CHECK_EQ(fi_cntr_read((a_arg)->counter_arg), before_ + 1);                                             \
 	} while (0)
 
-/* Some providers count before the bytes are there. */
+/* Some providers count before the bytes arrive. */
 static void wait_word(struct side *a, struct side *b, const uint64_t *word, uint64_t value)
 {
 	for (unsigned tries = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; tries++) {
@@ -118,7 +118,7 @@ static bool is_magic(uint32_t word)
 	return word == PGAS_MAGIC_HOT || word == PGAS_MAGIC_SHARED || word == PGAS_MAGIC_OWN;
 }
 
-/* What the inline code looks at: on a foreign object the three words must all be strange. */
+/* The words that the inline code checks: on a foreign object none of them may match. */
 static void check_recognised(const struct side *s, bool hot)
 {
 	const struct pgas_ep *ep = (const struct pgas_ep *)s->ep;
@@ -206,7 +206,7 @@ static void run_pair(int rank, void *arg)
 	}
 	fi_freeinfo(hints);
 	if (ret == -FI_ENODATA)
-		return; /* not built into this libfabric; the caller sees that it stays 0 */
+		return; /* not built into this libfabric; *there stays 0 */
 	CHECK_OK(ret);
 
 	struct fid_fabric *fabric;
@@ -233,7 +233,7 @@ static void run_pair(int rank, void *arg)
 	*place->there = 1;
 }
 
-/* Was it there? Asserts that the child ended well. */
+/* Returns whether the provider was available. Asserts that the child succeeded. */
 static bool run_place(const char *provider, bool hot, const char *const *env)
 {
 	int *there = mmap(NULL, sizeof(*there), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -273,7 +273,7 @@ static void test_direct_other_providers_go_through_the_table(void **state)
 
 int main(void)
 {
-	/* not common_init(): libfabric must see each case's environment when it wakes up, in the child */
+	/* not common_init(): libfabric must see each case's environment when it is first used, in the child */
 	setenv("FI_PROVIDER_PATH", TEST_PROVIDER_PATH, 0);
 	setenv("IPATH_NO_BACKTRACE", "1", 0);
 	const struct CMUnitTest tests[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the provider does by itself where libfabric has not loaded it: copies of fi_info that libfabric can free, and
-// the other way round; error texts; the choice between libfabric's calls and ours.
+// The provider's own functions for the case that libfabric has not loaded it: copies of fi_info that libfabric can
+// free, and vice versa; error texts; the choice between libfabric's calls and our own.
 #include "support/pgas_libfabric.hpp"
 
 #include <csetjmp>
@@ -25,7 +25,7 @@ namespace {
 using pgas::own_info_dup;
 using pgas::own_info_free;
 
-int g_nics = 0; // alive
+int g_nics = 0; // not freed yet
 
 int nic_close(fid *f)
 {
@@ -53,7 +53,7 @@ T *bytes_of(const char *text)
 	return static_cast<T *>(static_cast<void *>(strdup(text)));
 }
 
-// Every part that a copy must have of its own.
+// Fills every part of which a copy must have its own.
 fi_info *full(fi_info *i)
 {
 	i->caps = FI_RMA | FI_ATOMIC;
@@ -61,7 +61,7 @@ fi_info *full(fi_info *i)
 	i->src_addrlen = 7;
 	i->dest_addr = bytes_of<void>("target");
 	i->dest_addrlen = 7;
-	i->handle = reinterpret_cast<fid *>(&g_nic_ops); // copied as it is
+	i->handle = reinterpret_cast<fid *>(&g_nic_ops); // copied as is
 	i->tx_attr->size = 11;
 	i->rx_attr->size = 12;
 	i->ep_attr->max_msg_size = 13;
@@ -127,7 +127,7 @@ void test_info_without_parts_is_copied_without_them(void **)
 	own_info_free(b);
 }
 
-// Each is freed by the other: the parts are where the other looks for them.
+// Each is freed by the other library's function: both keep the parts in the same places.
 void test_info_of_ours_and_of_libfabric_are_the_same(void **)
 {
 	fi_info *ours = full(own_info_dup(nullptr));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The link against a model, over a port that delays, refuses, cuts, kills and corrupts (fake_port.hpp): every frame
-// runs once and in order, everybody hears of every operation once, a flood ends, nothing of a stranger is run.
+// runs once and in order, every operation is reported once, a flood ends, nothing from a stranger is run.
 #include "fake_port.hpp"
 #include "link_model.hpp"
 #include "test_link.hpp"
@@ -55,7 +55,8 @@ void test_what_cannot_be_run_is_told_exactly(void **)
 
 // --- ends ------------------------------------------------------------------------------------------------------------
 
-// The peer is killed after so many looks: while it greets, proves, receives or sends. Everything is told, once.
+// The peer is killed after `when` rounds of progress: while it greets, proves, receives or sends. Every operation is
+// reported, once.
 void test_death_in_every_state_tells_everybody(void **)
 {
 	for (unsigned when = 0; when < 60; when++) {
@@ -71,9 +72,9 @@ void test_death_in_every_state_tells_everybody(void **)
 			link_progress(*a.l);
 			link_progress(*b->l);
 		}
-		b->l.reset(); // without a word
+		b->l.reset(); // without a farewell
 		run_until({&a}, [&] {
-			a.post(*b, 64); // what is owed nothing notices nothing
+			a.post(*b, 64); // a side with nothing pending notices nothing
 			return a.channels[2]->state == channel_state::over;
 		});
 		assert_true(a.channels[2]->lost.load());
@@ -100,7 +101,7 @@ void test_silence_is_noticed_and_a_bye_is_no_death(void **)
 	assert_true(pgas_now_ns() - before >= kSoon);
 }
 
-// A peer that is stopped, while it is called or later: nothing but the client's word tells it from one that is lost.
+// A peer that is stopped while it is called or later: only the client's answer distinguishes it from a lost one.
 void test_peer_that_is_stopped_is_waited_for(void **)
 {
 	for (const bool in_greeting : {true, false})
@@ -128,14 +129,14 @@ void test_peer_that_is_stopped_is_waited_for(void **)
 			a.l->set.timeout_ns = kNever;
 			const uint64_t told = a.told[2];
 			run_until({&a, &b}, [&] { return a.told[2] > told || (in_greeting && (a.post(b, 8), false)); });
-			assert_int_equal(a.stop_questions, questions); // none about one who is not silent
+			assert_int_equal(a.stop_questions, questions); // none about a peer that is not silent
 			assert_int_equal(a.failed[2], 0);
 		}
 }
 
 // --- transfers -------------------------------------------------------------------------------------------------------
 
-// A peer that sees nothing of transfers is told before, one that does is not; whose port moved some stays awake.
+// A peer that cannot see transfers is told in advance, one that can is not; a link whose port moved bulk stays awake.
 void test_who_takes_part_in_transfers_stays_awake(void **)
 {
 	for (const bool unseen : {false, true}) {
@@ -158,7 +159,7 @@ void test_who_takes_part_in_transfers_stays_awake(void **)
 	}
 }
 
-// --- who may come in -------------------------------------------------------------------------------------------------
+// --- admission -------------------------------------------------------------------------------------------------------
 
 void test_without_the_secret_nothing_is_run(void **)
 {
@@ -176,8 +177,8 @@ void test_without_the_secret_nothing_is_run(void **)
 	assert_int_equal(a.frames, 0);
 }
 
-// Packets that somebody made up, from random ones to real ones with a few bits changed: nothing of them is run, and an
-// honest pair goes on beside it.
+// Forged packets, from random ones to real ones with a few bits changed: none of them is run, and an honest pair
+// continues alongside.
 void test_corrupt_packets_touch_nothing(void **)
 {
 	fake::network net;
@@ -226,7 +227,7 @@ void test_corrupt_packets_touch_nothing(void **)
 	});
 }
 
-// A proven peer that goes mad: its channel ends, and memory stays whole (run it with ASan).
+// A proven peer that goes mad: its channel ends, and memory stays intact (run it with ASan).
 void test_nonsense_of_a_proven_peer_ends_its_channel(void **)
 {
 	for (unsigned seed = 0; seed < 300; seed++) {
@@ -240,7 +241,7 @@ void test_nonsense_of_a_proven_peer_ends_its_channel(void **)
 				bytes[begin + n.below(8)] ^= static_cast<char>(1 << n.below(8));
 				uint64_t wrong = n.random();
 				memcpy(&bytes[begin + 8], &wrong, std::min<size_t>(8, bytes.size() - begin - 8));
-				bytes[begin] = static_cast<char>(n.below(20) + 20); // no kind there is
+				bytes[begin] = static_cast<char>(n.below(20) + 20); // not a valid kind
 			}
 			return true;
 		};
@@ -257,7 +258,7 @@ void test_nonsense_of_a_proven_peer_ends_its_channel(void **)
 
 // --- the hash --------------------------------------------------------------------------------------------------------
 
-// Of the paper's reference implementation: key 00..0f, messages 00 01 02 ... of so many bytes.
+// From the paper's reference implementation: key 00..0f, messages 00 01 02 ... of increasing length.
 void test_siphash_has_the_reference_values(void **)
 {
 	const secret key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
@@ -288,7 +289,7 @@ std::string word_text(uint64_t word)
 	return {reinterpret_cast<const char *>(&word), sizeof word};
 }
 
-// As the head of net_sign.cpp has it, by the plain function: the packet has the session where it lies.
+// As described at the top of net_sign.cpp, with the plain function: the packet holds the session in its place.
 uint64_t expected_signature(const secret &key, uint64_t number, const std::string &packet)
 {
 	if (packet.size() < 512) {

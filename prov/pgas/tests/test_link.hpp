@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Between the files of prov/pgas/tests/test_link.
+// Shared by the files of prov/pgas/tests/test_link.
 #pragma once
 
 int run_safety_tests(); // test_link_safety.cpp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The link against those who want in, over a port that is all fake (fake_port.hpp): a packet is run if it came by the
-// line that proved itself, unchanged, and as the next one; whoever claims an address keeps nobody from it.
+// The link against intruders, over an entirely fake port (fake_port.hpp): a packet is run if it came over the line that
+// proved itself, unchanged, and as the next one; a false claim of an address does not block its owner.
 #include "link_pair.hpp"
 #include "test_link.hpp"
 
@@ -17,7 +17,7 @@ link_settings signing(uint32_t window = 4, size_t packet = 1024)
 	return s;
 }
 
-// What was sent, to be looked at or sent again.
+// Sent packets, to inspect or to send again.
 std::vector<std::string> *g_seen;
 bool remember(fake::network &, std::string &bytes)
 {
@@ -41,7 +41,7 @@ void test_signed_operations_run_once_and_in_order(void **)
 	assert_true(a.channels[2]->signs && a.channels[2]->signed_out > 100);
 }
 
-// Any bit of any packet behind the greeting: nothing of it is run, and both hear of it.
+// Any bit of any packet after the greeting: none of it is run, and both sides learn of it.
 void test_changed_bit_ends_a_signed_channel(void **)
 {
 	for (unsigned seed = 0; seed < 400; seed++) {
@@ -58,7 +58,7 @@ void test_changed_bit_ends_a_signed_channel(void **)
 	}
 }
 
-// A packet of this channel once more, and one of another channel of the same two.
+// A packet of this channel again, with the next number.
 void test_signed_packet_is_good_once(void **)
 {
 	std::vector<std::string> seen;
@@ -91,7 +91,7 @@ void test_signing_is_agreed_on(void **)
 
 // --- lines -----------------------------------------------------------------------------------------------------------
 
-// Who has seen a packet knows the number and the session. By another line they are of no use, and that line alone ends.
+// An observer of a packet knows the number and the session. On another line they are useless, and only that line ends.
 void test_packet_by_another_line_is_not_run(void **)
 {
 	std::vector<std::string> seen;
@@ -115,7 +115,7 @@ void test_packet_by_another_line_is_not_run(void **)
 	assert_true(target.goes_on());
 }
 
-// One packet is lost: somebody notices, or it was an acknowledgement, and the next one says the same.
+// One packet is lost: a side notices, or it was an acknowledgement, and the next one repeats it.
 void test_hole_is_noticed(void **)
 {
 	unsigned ended = 0;
@@ -137,7 +137,7 @@ void test_hole_is_noticed(void **)
 
 // --- strangers -------------------------------------------------------------------------------------------------------
 
-// A hello that says it is of number 2.
+// A hello that claims to be from number 2.
 std::string hello_of_two(const side &victim, uint64_t id)
 {
 	hello h{};
@@ -163,14 +163,14 @@ std::string hello_of_two(const side &victim, uint64_t id)
 	return bytes;
 }
 
-// Somebody says that it is the peer before, while and after we call it; and again and again.
+// A stranger claims to be the peer before, while and after we call it; and again and again.
 void test_claim_of_an_address_keeps_nobody_from_it(void **)
 {
 	for (unsigned seed = 0; seed < 60; seed++) {
 		fake::network net;
 		net.random.seed(seed);
 		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
-		uint64_t line = 0x20002; // of somebody at the peer's host
+		uint64_t line = 0x20002; // of a stranger on the peer's host
 		const auto claim = [&] {
 			const std::string bytes = hello_of_two(a, 77 + line);
 			packet_receive(*a.l, line += 0x20000, bytes.data(), bytes.size());
@@ -185,7 +185,7 @@ void test_claim_of_an_address_keeps_nobody_from_it(void **)
 				a.post(b, 40);
 			if (seed % 2 && !b.told[1])
 				b.post(a, 40);
-			for (channel *s : a.l->strangers) // two seconds pass for those who prove nothing
+			for (channel *s : a.l->strangers) // two seconds pass for strangers without a proof
 				s->born_at = s->line >> fake::kElse ? 1 : s->born_at;
 			return a.told[2] && (seed % 2 == 0 || b.told[1]);
 		});
@@ -193,7 +193,7 @@ void test_claim_of_an_address_keeps_nobody_from_it(void **)
 	}
 }
 
-// There are never many of them, the oldest goes first, and none stays.
+// There are never many strangers, the oldest is dropped first, and none stays.
 void test_strangers_are_few_and_go(void **)
 {
 	fake::network net;
@@ -207,16 +207,16 @@ void test_strangers_are_few_and_go(void **)
 	}
 	const std::string again = hello_of_two(a, 9);
 	const size_t strangers = a.l->strangers.size();
-	packet_receive(*a.l, uint64_t{5000} << fake::kElse | 2, again.data(), again.size()); // one call a line
+	packet_receive(*a.l, uint64_t{5000} << fake::kElse | 2, again.data(), again.size()); // one call per line
 	assert_true(a.l->strangers.size() <= strangers);
 	for (channel *s : a.l->strangers)
 		s->born_at = 1;
 	run_until({&a}, [&] { return a.l->strangers.empty(); });
 	assert_true(a.l->channels.size() < 400);
-	assert_int_equal(a.ended, 0); // the client never heard of them
+	assert_int_equal(a.ended, 0); // the client was never notified of them
 }
 
-// Its own hello, sent back; and what the other one answered, to another call.
+// Its own hello, sent back; and the peer's answer, sent to another call.
 void test_reflections_and_replays_open_nothing(void **)
 {
 	std::vector<std::string> seen;
@@ -227,7 +227,7 @@ void test_reflections_and_replays_open_nothing(void **)
 	run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
 	net.change = nullptr;
 	const std::vector<std::string> recorded = seen;
-	side fresh(net.open(3), 3, settings()); // it calls nobody, and then address 2, where now nobody answers
+	side fresh(net.open(3), 3, settings()); // it calls no one, and then address 2, which does not answer now
 	net.cut[2] = true;
 	for (side *victim : {&a, &fresh})
 		for (uint64_t line : {uint64_t{2}, uint64_t{1}, 2 | fake::kOurs})

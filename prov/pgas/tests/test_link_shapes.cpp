@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The link against those who want in, over both shapes of a port: with lines, as sockets and adapters have them, and
-// without, as a network of libfabric, where anybody may send anything to anybody.
+// The link against intruders, over both shapes of a port: with lines, as sockets and adapters have them, and without,
+// as a network of libfabric, where any peer may send anything to any other.
 #include "link_pair.hpp"
 #include "test_link.hpp"
 
@@ -37,7 +37,7 @@ struct answer_body {
 };
 static_assert(sizeof(answer_body) == sizeof(hello) + sizeof(proof));
 
-// Of what one caller said: the answer to the other one, as if it were ours. With the last proof that anybody gave.
+// An answer to `dest`, made of the other caller's hello as if it were ours, with the last proof seen.
 std::string answer_from(const hello &said, const hello &dest, const side &ours, const proof &p)
 {
 	answer_body b{said, p};
@@ -51,8 +51,8 @@ std::string answer_from(const hello &said, const hello &dest, const side &ours, 
 	return packet_with(h, b);
 }
 
-// Two processes call the address of one that is gone. An attacker is there that knows nothing. It gives each of them
-// what the other one says: as an answer, and as it is.
+// Two processes call the address of a dead one, where an attacker without the secret listens. It passes each one's
+// packets to the other: as an answer, and unchanged.
 void test_relay_is_not_believed(void **)
 {
 	for (const bool lines : kShapes) {
@@ -89,7 +89,7 @@ void test_relay_is_not_believed(void **)
 	}
 }
 
-// What both sides said before they were believed: any bit of it changed on the way, and they are not.
+// Packets before trust: if any bit of them is changed in flight, no channel opens.
 size_t g_bit, g_changed;
 uint8_t g_flags;
 
@@ -123,8 +123,8 @@ void test_changed_hello_opens_nothing(void **)
 
 // --- without lines ---------------------------------------------------------------------------------------------------
 
-// Two that have talked to each other.
-// Numbers of channels can be guessed, and where there are no lines nobody can tell who sent a packet. It ends nothing.
+// Two links that have communicated. Channel numbers can be guessed, and without lines the sender of a packet is
+// unknown. A forged packet ends nothing.
 void test_forged_packets_end_nothing(void **)
 {
 	pair_of_links target(settings(), world(false));
@@ -156,7 +156,7 @@ bool change_once(fake::network &, std::string &bytes)
 	return true;
 }
 
-// A byte that was changed on the way is not run, and its line in the end says so.
+// A byte that was changed in flight is not run, and its channel finally reports it.
 void test_changed_packet_is_named_without_lines(void **)
 {
 	pair_of_links target(settings(4, 1024, 50'000'000), world(false));

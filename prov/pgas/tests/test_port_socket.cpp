@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The port over TCP sockets against its promise (net_port.hpp), on the loopback interface: packets arrive whole, in
-// order and once, or an event says that they do not; transfers land where they shall, in order with packets; whatever
-// is under way is told of once. test_port_socket_call.cpp has calls that are not answered, test_port_socket_bad.cpp
-// those who do not keep to the protocol.
+// The port over TCP sockets against its contract (net_port.hpp), on the loopback interface: packets arrive whole, in
+// order and once, or an event reports that they do not; transfers land in the right place, in order with packets; every
+// pending operation is reported once. test_port_socket_call.cpp has calls that are not answered,
+// test_port_socket_bad.cpp peers that violate the protocol.
 #include "socket_node.hpp"
 
 #include <rdma/fi_errno.h>
@@ -20,8 +20,7 @@ using namespace link_model;
 
 namespace {
 
-// The kernel takes as little as it can, and holds little: less than a segment of the loopback interface would make it
-// wait for timers.
+// The kernel buffers as little as it can: less than a segment of the loopback interface would make it wait for timers.
 void make_narrow(node &n)
 {
 	const int least = 1, little = 65536;
@@ -31,7 +30,7 @@ void make_narrow(node &n)
 	}
 }
 
-// What two send to each other, in numbers.
+// Counts of what two nodes send to each other.
 struct talk {
 	node &a, &b;
 	uint64_t to_b = a.to(b), to_a = 0;
@@ -79,7 +78,7 @@ struct talk {
 
 // --- packets and transfers -------------------------------------------------------------------------------------------
 
-// By a line of the one's, which both use.
+// Over one node's line, which both use.
 void test_packets_arrive_whole_and_in_order(void **)
 {
 	const bool six = has_six();
@@ -94,7 +93,7 @@ void test_packets_arrive_whole_and_in_order(void **)
 	}
 }
 
-// Both call at once: each has a line of its own, which neither the other's call nor anybody else's touches.
+// Both call at once: each has its own line, which neither the other's call nor a third party's touches.
 void test_calls_cross(void **)
 {
 	node a, b;
@@ -103,7 +102,7 @@ void test_calls_cross(void **)
 	assert_null(a.send(to_b, "from a"));
 	assert_null(b.send(to_a, "from b"));
 	assert_int_equal(a.last, -FI_EAGAIN);
-	stranger s(b); // says that it is a
+	stranger s(b); // claims to be a
 	s.hello(a.address);
 	assert_true(s.welcome(b));
 	look_until({&a, &b},
@@ -115,7 +114,7 @@ void test_calls_cross(void **)
 	assert_string_equal(b.came[0].c_str(), "from a");
 	assert_int_equal(a.inner().up.size(), 2);
 	assert_true(a.lost.empty() && b.lost.empty());
-	assert_int_equal(b.inner().unknown.size(), 1); // heard nothing, and is not believed
+	assert_int_equal(b.inner().unknown.size(), 1); // received nothing, and is not believed
 }
 
 void test_only_one_calls(void **)
@@ -133,7 +132,7 @@ void test_only_one_calls(void **)
 	assert_true(a.at_once > 0);
 }
 
-// Through sockets that take next to nothing at a time: records are cut everywhere, and both fill up.
+// Through sockets that accept next to nothing at a time: records are cut everywhere, and both fill up.
 void test_narrow_sockets(void **)
 {
 	dice d(2);
@@ -142,14 +141,14 @@ void test_narrow_sockets(void **)
 	t.run(d, 1);
 	make_narrow(a);
 	make_narrow(b);
-	for (int i = 0; i < 3000; i++) // nobody looks
+	for (int i = 0; i < 3000; i++) // neither side polls
 		t.send(d, 3000);
 	assert_true(a.open() && b.open()); // both are full
 	assert_int_equal(a.last, -FI_EAGAIN);
 	t.run(d, 3000);
 }
 
-// Writes and reads of all lengths both ways, among packets; each packet is behind the writes that it tells of.
+// Writes and reads of all lengths both ways, among packets; each packet follows the writes that it reports.
 void transfers(unsigned seed, bool narrow)
 {
 	dice d(seed);
@@ -166,7 +165,7 @@ void transfers(unsigned seed, bool narrow)
 		source.bytes[i] = static_cast<char>(i * 7 + i / 256);
 	std::string want(kLen, '.');
 	std::vector<std::pair<work *, size_t>> reads;
-	std::deque<std::pair<size_t, size_t>> told; // of the writes, by packets
+	std::deque<std::pair<size_t, size_t>> told; // writes, reported by packets
 	uint64_t packets = 1;
 	for (int i = 0; i < 400; i++) {
 		const size_t len = 1 + d.below(d.below(4) ? 3000 : 60000),
@@ -186,7 +185,7 @@ void transfers(unsigned seed, bool narrow)
 			const auto [begin, n] = told.front();
 			told.pop_front();
 			number_in(b.came.front());
-			if (told.empty()) // nothing later has been there
+			if (told.empty()) // no later write has touched these bytes
 				assert_true(of_b.bytes.compare(begin, n, want, begin, n) == 0);
 		}
 	}
@@ -204,7 +203,7 @@ void test_transfers(void **)
 	transfers(9, true);
 }
 
-// Both read from each other as much as they may, and write as well: nobody waits for the other to read.
+// Both read from each other as much as they may, and write as well: neither waits for the other to read.
 void test_transfers_both_ways_at_once(void **)
 {
 	dice d(3);
@@ -231,8 +230,8 @@ void test_transfers_both_ways_at_once(void **)
 	look_until({&a, &b}, [&] { return of_a.bytes[49'999] == 'w' && of_b.bytes[49'999] == 'w'; });
 }
 
-// Who reads or is written to hears that more may come. Whoever finds one long write after the other done still looks
-// at what came, if not each time.
+// A node that reads or is written to is notified that more may come. A node that completes one long write after the
+// other still polls for arrivals, if not each time.
 void test_transfers_are_noticed(void **)
 {
 	dice d(12);
@@ -252,12 +251,12 @@ void test_transfers_are_noticed(void **)
 	for (int i = 0; i < 20 && a.came.empty(); i++) {
 		assert_non_null(a.write(t.to_b, std::string(8, 'x'), of_b.m));
 		a.look();
-		assert_int_equal(a.open(), 0); // told at once, each time
+		assert_int_equal(a.open(), 0); // notified at once, each time
 	}
 	assert_int_equal(a.came.size(), 1);
 }
 
-// More connections than are looked at one by one.
+// More connections than are polled one by one.
 void test_many_peers(void **)
 {
 	dice d(4);
@@ -289,7 +288,7 @@ void test_many_peers(void **)
 	assert_int_equal(hub.inner().up.size(), 24); // each called the other
 }
 
-// Nothing is there for it to read.
+// Its line has nothing to read.
 bool line_empty(node &n)
 {
 	for (const socket_line *l : n.inner().up) {
@@ -300,8 +299,8 @@ bool line_empty(node &n)
 	return true;
 }
 
-// One never stops sending. Others, before or behind it among the connections, have a word to say, and somebody calls:
-// all of them are heard soon.
+// One peer never stops sending. Others, before or after it among the connections, have something to send, and a
+// stranger calls: all of them are received soon.
 void flood_beside(size_t before, size_t behind)
 {
 	node hub, loud, late;
@@ -336,7 +335,7 @@ void flood_beside(size_t before, size_t behind)
 		}
 	};
 	for (const auto &n : others)
-		for (const bool first : {false, true}) { // whom epoll names before the other
+		for (const bool first : {false, true}) { // whichever epoll reports first
 			look_until({&loud, &hub}, [&] {
 				hub.came.clear();
 				return !first || (!loud.open() && line_empty(hub));
@@ -372,7 +371,7 @@ void test_peer_that_ends_is_noticed(void **)
 	assert_non_null(a.read(t.to_b, 100, of_b.m));
 	b.close();
 	look_until({&a}, [&] { return !a.lost.empty(); });
-	assert_int_equal(a.came.size(), 1); // what came before it is told
+	assert_int_equal(a.came.size(), 1); // what arrived before the end is delivered
 	assert_int_equal(a.open(), 0);
 	assert_true(a.works.back()->is == fate::bad);
 	assert_int_equal(a.lost.size(), 1);
@@ -401,7 +400,7 @@ void test_half_closed_is_closed(void **)
 	look_until({&a, &b}, [&] { return !a.lost.empty() && !b.lost.empty(); });
 }
 
-// Whoever calls has a line of its own, and ends that alone.
+// Each caller has its own line, and ends only that one.
 void test_lines_are_not_shared(void **)
 {
 	dice d(7);
@@ -419,7 +418,7 @@ void test_lines_are_not_shared(void **)
 	look_until({&a, &b}, [&] { return b.came.size() == 2; });
 }
 
-// Memory that is closed while it is in use costs the connection, and nothing is written there any more.
+// Concealing memory in use costs the connection, and nothing is written there any more.
 void test_conceal_ends_transfers(void **)
 {
 	dice d(8);
@@ -475,7 +474,7 @@ void test_no_descriptors(void **)
 		b.look();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 	assert_true(b.inner().callers.empty());
-	if (b.inner().reserve) // else this process could not get it back at once
+	if (b.inner().reserve) // otherwise this process could not get it back at once
 		assert_true(s.closed(b));
 	const uint64_t again = a.to(b);
 	look_until({&a, &b}, [&] { return a.send(again, "now") != nullptr; });
@@ -495,17 +494,17 @@ void test_waiting(void **)
 		n.p->ops->wait(*n.p, 20'000);
 		return pgas_now_ns() - before < 10'000'000'000;
 	};
-	look_until({&b}, [&] { return b.p->ops->arm(*b.p); }); // it may think that there is more
+	look_until({&b}, [&] { return b.p->ops->arm(*b.p); }); // it may expect more
 	std::thread rings([&] { b.p->ops->ring(*b.p); });
 	assert_true(sleep(b));
 	rings.join();
 	const uint64_t before = pgas_now_ns();
-	b.p->ops->wait(*b.p, 50); // the bell was heard: nothing wakes it now
+	b.p->ops->wait(*b.p, 50); // the bell was consumed: nothing wakes it now
 	assert_true(pgas_now_ns() - before > 40'000'000);
 	assert_non_null(a.send(t.to_b, "wake up"));
 	assert_true(sleep(b));
 	look_until({&b}, [&] { return b.came.size() == 1; });
-	// what could not be written wakes when there is room
+	// pending output wakes the port when there is room
 	make_narrow(a);
 	make_narrow(b);
 	while (a.send(t.to_b, text(0, kPacket)))
@@ -592,7 +591,7 @@ int main(int, char **argv)
 	if (argv[1])
 		cmocka_set_test_filter(argv[1]);
 	const int failed = cmocka_run_group_tests(kTests, nullptr, nullptr);
-	if (getenv("TEST_TLS")) // the others speak plainly
+	if (getenv("TEST_TLS")) // the other tests use plain text
 		return failed;
 	return failed + run_call_tests() + run_bad_tests() + run_fuzz() + run_tls_tests();
 }

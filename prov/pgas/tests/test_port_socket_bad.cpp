@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who does not keep to the protocol of the port over sockets: the connection is closed, nothing else is touched, and
-// those who do keep to it go on. And bytes at random, for FUZZ_MS milliseconds.
+// Peers that violate the protocol of the port over sockets: the connection is closed, nothing else is touched, and
+// well-behaved peers continue. And bytes at random, for FUZZ_MS milliseconds.
 #include "socket_node.hpp"
 
 #include <rdma/fi_errno.h>
@@ -10,13 +10,13 @@ using namespace socket_test;
 
 namespace {
 
-// Two who talk to each other, and memory that is only partly for others.
+// Two nodes that talk to each other, and memory of which only a part is exposed.
 struct scene {
 	node a, good;
 	uint64_t to_a = good.to(a);
 	shared_memory open{a, 4096}, readable{a, 4096, kPortRead}, writable{a, 4096, kPortWrite};
 
-	// a and its friend still understand each other, and its memory is as it was
+	// a and its friend still communicate, and its memory is unchanged
 	void check()
 	{
 		a.came.clear();
@@ -29,7 +29,7 @@ struct scene {
 	}
 };
 
-// With a proof, or without one.
+// The port must drop a stranger that sends this, after a proof or without one.
 template <class Say>
 void is_dropped(scene &target, Say &&say, bool proven = true)
 {
@@ -103,7 +103,7 @@ void test_memory_that_is_not_for_it(void **)
 	}
 }
 
-// Whoever sees packets knows keys: they are good for those alone that proved themselves.
+// An observer of packets learns keys: a key is valid only on a connection that proved itself.
 void test_keys_do_not_prove_anything(void **)
 {
 	scene target;
@@ -123,7 +123,7 @@ void test_keys_do_not_prove_anything(void **)
 		false);
 	is_dropped(
 		target, [&](stranger &s) { s.say(answer_of(8, 1)); }, false);
-	// nor where we call: whoever listens there may know them, too
+	// nor on connections we open: the listener there may know the keys, too
 	node a;
 	stranger s(a);
 	shared_memory m(a, 4096);
@@ -138,7 +138,7 @@ void test_keys_do_not_prove_anything(void **)
 	assert_true(m.bytes == std::string(m.bytes.size(), '.'));
 }
 
-// One flipped bit must not make what follows part of it.
+// One flipped bit must not make the bytes after it part of the bulk.
 void test_bulk_of_two_lengths(void **)
 {
 	scene target;
@@ -209,7 +209,7 @@ void test_answers_and_too_many_questions(void **)
 	s.hello();
 	assert_true(s.welcome(target.a));
 	assert_int_not_equal(target.a.back(s.address), 0);
-	for (unsigned i = 0; i < kReadsMost + 2; i++) // and takes none of the answers
+	for (unsigned i = 0; i < kReadsMost + 2; i++) // and reads none of the answers
 		s.say(read_record{head_of(record_kind::read, large.bytes.size()), large.m.key, 0, i});
 	look_until({&target.a}, [&] { return !target.a.lost.empty(); });
 	target.check();
@@ -251,12 +251,12 @@ void test_greetings_that_cannot_be(void **)
 	target.check();
 }
 
-// As many as like to, of those who say nothing, and of those who say hello and nothing else.
+// Any number of strangers that send nothing, or only hello.
 void test_crowds(void **)
 {
 	scene target;
 	target.check();
-	constexpr size_t kFew = 64; // as many as it takes would need more descriptors than a process has everywhere
+	constexpr size_t kFew = 64; // as many as it accepts would need more descriptors than a process has everywhere
 	target.a.inner().unknown_most = kFew;
 	std::vector<std::unique_ptr<stranger>> silent, polite;
 	for (size_t i = 0; i < 2 * kCallersMost; i++) {
@@ -271,7 +271,7 @@ void test_crowds(void **)
 	assert_true(target.a.inner().unknown.size() <= kFew);
 	assert_true(target.a.inner().lines.size() <= kFew + 2);
 	target.check();
-	// and none of them stays
+	// and none of them stays connected
 	for (int i = 0; i < 2; i++) {
 		for (const auto &l : target.a.inner().unknown)
 			l->born_at = 1;
@@ -283,7 +283,7 @@ void test_crowds(void **)
 	target.check();
 }
 
-// What somebody else answers who listens where we call.
+// Answers from a stranger that listens where we connect.
 void test_bad_answers_to_our_greeting(void **)
 {
 	for (const record_head h :
@@ -304,7 +304,7 @@ void test_bad_answers_to_our_greeting(void **)
 
 // --- bytes at random -------------------------------------------------------------------------------------------------
 
-// Records as they may come, one behind the other, for a port with this memory and these questions.
+// Random but well-formed records, one after the other, for a port with this memory and these questions.
 std::string stream_of(dice &d, uint64_t key, std::deque<std::pair<uint64_t, size_t>> &questions)
 {
 	std::string s;
@@ -355,7 +355,7 @@ void bend(dice &d, std::string &s)
 	}
 }
 
-// A connection to a port, without a greeting; what is read of it goes into guarded memory.
+// A connection to a port, without a greeting; what the port reads goes into guarded memory.
 void one_stream(dice &d, node &a, uint64_t key)
 {
 	int both[2];
@@ -436,7 +436,7 @@ int socket_test::run_fuzz()
 			}
 		}
 		assert_true(a.inner().dropped > 0);
-		assert_int_equal(a.inner().spare.size(), a.inner().chunks.size()); // all were given back
+		assert_int_equal(a.inner().spare.size(), a.inner().chunks.size()); // all were returned
 		printf("%u streams of bytes\n", seed - first);
 	};
 	const CMUnitTest tests[] = {{"test_bytes_at_random", fuzz, nullptr, nullptr, nullptr}};

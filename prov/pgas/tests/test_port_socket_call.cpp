@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls of a link over sockets that are not answered: who is let go of calls again, and not for ever. Two that call
-// each other at once end with one channel, whoever is first.
+// Calls of a link over sockets that are not answered: a caller that is dropped calls again, but not for ever. Two that
+// call each other at once end with one channel, whichever is first.
 #include "socket_node.hpp"
 
 #include <rdma/fi_errno.h>
@@ -28,7 +28,7 @@ struct called {
 		channel_release(*c);
 		a.close();
 	}
-	// The next call, up to its hello.
+	// Accepts the next call, up to its hello.
 	void take_call()
 	{
 		pollfd f{s.listener.get(), POLLIN, 0};
@@ -51,7 +51,7 @@ void test_who_is_let_go_calls_again(void **)
 	called c;
 	for (int i = 0; i < 12; i++) {
 		c.take_call();
-		if (i % 2) { // behind its welcome, as by somebody who has too many strangers
+		if (i % 2) { // after its welcome, as a peer with too many strangers does
 			c.s.say(welcome_record{head_of(record_kind::welcome, 0), {}, 0});
 			run_until({&c.a}, [&] { return c.a.l->stats.packets_out > static_cast<uint64_t>(i / 2); });
 		}
@@ -62,7 +62,7 @@ void test_who_is_let_go_calls_again(void **)
 
 void test_calls_come_to_an_end(void **)
 {
-	{ // when the time is over
+	{ // when the timeout expires
 		called c(kSoon);
 		const uint64_t before = pgas_now_ns();
 		while (!c.over()) {
@@ -73,7 +73,7 @@ void test_calls_come_to_an_end(void **)
 		}
 		assert_true(pgas_now_ns() - before >= kSoon && c.c->lost.load());
 	}
-	{ // when nobody listens there any more
+	{ // when there is no listener any more
 		called c;
 		c.take_call();
 		c.s.listener.reset();
@@ -81,7 +81,7 @@ void test_calls_come_to_an_end(void **)
 		run_until({&c.a}, [&] { return c.over(); });
 		assert_non_null(strstr(c.c->reason.c_str(), strerror(ECONNREFUSED)));
 	}
-	{ // when somebody else does
+	{ // when something else listens there
 		called c;
 		c.take_call();
 		c.s.say("HTTP/1.1 400 Bad Request\r\n\r\nwhatever.", 36);
@@ -89,7 +89,7 @@ void test_calls_come_to_an_end(void **)
 	}
 }
 
-// More call at once than may wait, and nobody looks for a while.
+// More call at once than may wait, and the hub does not poll for a while.
 void test_crowd_of_callers(void **)
 {
 	side hub(open_port(), 1, settings());
@@ -115,7 +115,7 @@ void test_crowd_of_callers(void **)
 		s->close();
 }
 
-// Both call at the same moment, or the one while it is being called: one channel each, and no more than one connection.
+// Both call at the same moment, or one while it is being called: one channel each, and no more than one connection.
 void test_two_calls_make_one_channel(void **)
 {
 	for (unsigned seed = 0; seed < 60; seed++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lines that the kernel encrypts (FI_PGAS_NET_TLS=1), with somebody between both ends who reads and changes what goes
-// by: no byte of a packet can be read, and a byte that was changed, left out or sent twice ends the line before
-// anything of it is told.
+// Lines that the kernel encrypts (FI_PGAS_NET_TLS=1), with a middleman who reads and changes the bytes between both
+// ends: no byte of a packet can be read, and a byte that was changed, left out or sent twice ends the line before any
+// of it is reported.
 #include "socket_node.hpp"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@ using namespace socket_test;
 
 namespace {
 
-// --- somebody on the way ---------------------------------------------------------------------------------------------
+// --- a middleman -----------------------------------------------------------------------------------------------------
 
 int g_detour = 0; // the port on the loopback interface that connect() goes to instead; 0: none
 
@@ -23,13 +23,13 @@ int plain_connect(int fd, const sockaddr *dst, socklen_t len)
 
 enum class deed : uint8_t { none, flip, leave_out, repeat };
 
-// Both directions of one connection. What the callee sends first, its welcome, is the plain one: `source` counts the
-// bytes behind hello or welcome.
+// One direction of a connection. The first bytes, hello from the caller and welcome from the callee, are not encrypted:
+// `where` counts the bytes after them.
 struct direction {
 	unique_fd *source, *target;
 	size_t plain; // bytes that are not encrypted
 	deed does = deed::none;
-	size_t where = 0;   // behind the plain ones
+	size_t where = 0;   // after the plain ones
 	std::string seen{}; // all of it
 	std::string waiting{};
 	bool closed = false;
@@ -61,7 +61,7 @@ struct middleman {
 			caller = unique_fd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK));
 			if (!caller)
 				return;
-			g_detour = 0; // the first call alone
+			g_detour = 0; // for the first call only
 			callee = unique_fd(socket(AF_INET, SOCK_STREAM, 0));
 			assert_int_equal(plain_connect(callee.get(), reinterpret_cast<sockaddr *>(&real), sizeof real),
 					 0);
@@ -84,7 +84,7 @@ private:
 		case deed::leave_out:
 			bytes.erase(pos - first, 1);
 			break;
-		default: // all that came so far behind what is plain, once more
+		default: // repeats everything after the plain bytes
 			bytes += (way.seen + bytes).substr(way.plain);
 		}
 		way.does = deed::none;
@@ -107,7 +107,7 @@ private:
 	}
 };
 
-// --- two that talk ---------------------------------------------------------------------------------------------------
+// --- two nodes -------------------------------------------------------------------------------------------------------
 
 constexpr std::array<uint64_t, 2> kSecret{0x1234567890abcdef, 0xfedcba0987654321};
 constexpr char kMarker[] = "a sentence that nobody else shall read";
@@ -117,7 +117,7 @@ port_options encrypted(const std::array<uint64_t, 2> &secret = kSecret)
 	return {.packet = kPacket, .tls = true, .secret = secret};
 }
 
-// Two ends, and who is between them.
+// Two ends, and the middleman between them.
 struct scene {
 	node a, b;
 	middleman m{b};
@@ -134,7 +134,7 @@ struct scene {
 			return done();
 		});
 	}
-	// Packets go both ways until one line is lost, or each side got as many. What came is what was sent, in order.
+	// Packets go both ways until one line is lost, or each side received `most`. They arrive as sent, in order.
 	bool talk(size_t most)
 	{
 		size_t sent[2] = {0, 0}, got[2] = {0, 0};
@@ -173,11 +173,11 @@ bool has_marker(const direction &way)
 	return way.seen.find(kMarker) != std::string::npos;
 }
 
-// --- what is promised ------------------------------------------------------------------------------------------------
+// --- promises --------------------------------------------------------------------------------------------------------
 
 void test_tls_nobody_reads_packets(void **)
 {
-	for (const bool tls : {false, true}) { // plain ones first: the middleman does see what goes by
+	for (const bool tls : {false, true}) { // plain ones first: the middleman does see the bytes
 		const port_options options = tls ? encrypted() : port_options{.packet = kPacket};
 		scene s(options, options);
 		assert_true(s.talk(200));
@@ -208,8 +208,8 @@ void test_tls_nobody_reads_transfers(void **)
 		assert_false(way.seen.size() < bytes.size() || has_marker(way));
 }
 
-// In the head of a record of TLS, in its body, behind it, and in a later one. Not in the first byte of a head: the
-// kernel does not use it, and what was sent arrives.
+// In the head of a TLS record, in its body, after it, and in a later record. Not in the first byte of a head: the
+// kernel does not use it, and the data arrives.
 void test_tls_changed_bytes_end_the_line(void **)
 {
 	for (const deed does : {deed::flip, deed::leave_out, deed::repeat})
@@ -219,7 +219,8 @@ void test_tls_changed_bytes_end_the_line(void **)
 				s.m.ways[way].does = does;
 				s.m.ways[way].where = where;
 				assert_false(s.talk(400));
-				// the kernel that took the change in says so, unless it waits for bytes that never come
+				// the kernel that received the change reports it, unless it waits for bytes that never
+				// come
 				const node &reader = way ? s.a : s.b;
 				printf("# deed %d at %zu, way %zu: \"%s\", \"%s\"\n", static_cast<int>(does), where,
 				       way, s.why_of(s.a).c_str(), s.why_of(s.b).c_str());
@@ -228,7 +229,7 @@ void test_tls_changed_bytes_end_the_line(void **)
 			}
 }
 
-// What is plain: the nonces and the features of hello and welcome.
+// The unencrypted parts: the nonces and the features of hello and welcome.
 void test_tls_changed_greetings_end_the_line(void **)
 {
 	for (const size_t way : {0, 1}) {
@@ -245,7 +246,7 @@ void test_tls_changed_greetings_end_the_line(void **)
 	}
 }
 
-// Nonces of both sides go into the keys: a hello that is said again gives other keys.
+// Nonces of both sides go into the keys: a repeated hello gives other keys.
 void test_tls_calls_differ(void **)
 {
 	std::string first;
@@ -278,7 +279,7 @@ void test_tls_both_sides_must_want_it(void **)
 
 } // namespace
 
-// Instead of the C library's, for the port as well.
+// Replaces the C library's function, for the port as well.
 extern "C" int connect(int fd, const sockaddr *dst, socklen_t len)
 {
 	sockaddr_in detour{};

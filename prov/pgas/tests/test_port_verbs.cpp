@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The port over RDMA adapters against its promise (net_port.hpp), on adapters of its own (fake_verbs.hpp): packets
-// arrive whole, in order and once, or an event says that they do not; whatever is under way is told of once; a queue
-// pair that breaks is made again. test_port_verbs_call.cpp has strangers and outages, test_port_verbs_link.cpp the link
-// on it.
+// The port over RDMA adapters against its contract (net_port.hpp), on fake adapters (fake_verbs.hpp): packets arrive
+// whole, in order and once, or an event reports that they do not; every pending operation is reported once; a queue
+// pair that breaks is reconnected. test_port_verbs_call.cpp has strangers and outages, test_port_verbs_link.cpp the
+// link on it.
 #include "wire/net/port/verbs/port_verbs.hpp"
 #include "test_port_verbs.hpp"
 #include "verbs_node.hpp"
@@ -20,7 +20,7 @@ using link_model::text;
 
 namespace {
 
-// What two send to each other, in numbers.
+// Counts of what two nodes send to each other.
 struct talk {
 	node &a, &b;
 	both_ends ends = meet(a, b);
@@ -61,7 +61,7 @@ void test_packets_arrive_whole_and_in_order(void **)
 	for (unsigned seed = 0; seed < 120; seed++) {
 		network n;
 		n.seed(seed);
-		const unsigned ip = seed % 3 ? 1 : 201; // of version 6, too
+		const unsigned ip = seed % 3 ? 1 : 201; // IPv6, too
 		node a(n, ip + seed % 2), b(n, ip + 1 - seed % 2);
 		talk t{a, b};
 		t.run(n, 1 + n.below(200));
@@ -98,7 +98,7 @@ struct shared_memory {
 	~shared_memory() { owner.p->ops->conceal(*owner.p, m); }
 };
 
-// Both ways: who called must let itself be written to, too.
+// In both directions: the caller must allow access to its memory, too.
 void test_transfers_go_both_ways(void **)
 {
 	for (unsigned seed = 0; seed < 20; seed++) {
@@ -125,8 +125,8 @@ void test_transfers_go_both_ways(void **)
 	}
 }
 
-// For each number: a reads it, writes the next over it, writes that to a place of its own, and says so to b, which then
-// spoils the place.
+// For each number: a reads it, overwrites it with the next, writes that to a separate place, and tells b, which then
+// overwrites the place.
 struct numbers {
 	static constexpr uint64_t kAll = 300;
 	node &a, &b;
@@ -171,8 +171,8 @@ struct numbers {
 	bool over() const { return step == 4 * kAll && seen == kAll && !a.open() && !b.open(); }
 };
 
-// Whatever follows a read must not change what it reads; queue pairs break now and then. What a packet behind a write
-// has told of is not written again.
+// Later operations must not change what an earlier read returns; queue pairs break now and then. Data that a packet
+// after the write has announced is not written again.
 void test_order_of_transfers_and_packets(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -221,7 +221,7 @@ void test_no_rights_no_transfer(void **)
 
 // --- room ------------------------------------------------------------------------------------------------------------
 
-// One that takes nothing in: the others wait, and lose nothing.
+// A receiver accepts nothing: the others wait, and lose nothing.
 void test_receiver_without_buffers(void **)
 {
 	network n;
@@ -248,7 +248,7 @@ void test_receiver_without_buffers(void **)
 	});
 }
 
-// Many lines share a short completion queue, and break all together: none of it is ever too full.
+// Many lines share a short completion queue, and all break together: the queue never overflows.
 void test_completion_queue_is_never_overrun(void **)
 {
 	for (unsigned seed = 0; seed < 12; seed++) {
@@ -306,7 +306,7 @@ void test_broken_queue_pairs_are_made_again(void **)
 	}
 }
 
-// At any time, also while it is made again.
+// At any time, even during a reconnect.
 void test_broken_at_any_time_nothing_is_lost(void **)
 {
 	for (unsigned seed = 0; seed < 150; seed++) {
@@ -329,7 +329,7 @@ void test_broken_at_any_time_nothing_is_lost(void **)
 	}
 }
 
-// A side that only receives has seen something go through, too.
+// A side that only receives counts as having made progress, too.
 void test_receiver_survives_more_than_one_break(void **)
 {
 	network n;
@@ -355,7 +355,7 @@ void test_receiver_survives_more_than_one_break(void **)
 	assert_true(a.lost.empty() && b.lost.empty());
 }
 
-// Completions that nobody saw yet lie before the break: what they tell is no sign of life of the next queue pair.
+// Completions that were not polled yet precede the break: they are no sign of life of the next queue pair.
 void test_break_behind_completions_that_nobody_saw(void **)
 {
 	for (unsigned seed = 0; seed < 20; seed++) {
@@ -378,7 +378,8 @@ void test_break_behind_completions_that_nobody_saw(void **)
 	}
 }
 
-// An error that is no outage, twice, and nothing went through between: given up, with a reason, and others go on.
+// An error that is not an outage occurs twice without progress in between: the line is given up, with a reason, and
+// other lines continue.
 void test_second_error_gives_up(void **)
 {
 	network n;
@@ -417,7 +418,7 @@ line_call *call_in(message &m)
 	return m.kind == message_kind::req ? reinterpret_cast<line_call *>(m.words.data()) : nullptr;
 }
 
-// What a call or an answer says is changed on its way.
+// The contents of a call or an answer are changed in flight.
 void test_nonsense_is_refused(void **)
 {
 	static const struct {
@@ -453,13 +454,13 @@ void test_nonsense_is_refused(void **)
 		a.p->ops->remove(*a.p, line);
 		for (unsigned i = 0; i < 300; i++)
 			b.look();
-		talk t{a, b}; // and then they understand each other
+		talk t{a, b}; // and then they communicate
 		a.lost.clear();
 		t.run(n, 10);
 	}
 }
 
-// Calls of anything, as fast as they come: nothing happens, and a good one gets through.
+// Random calls at full speed: nothing happens, and a good one gets through.
 void test_random_calls_do_no_harm(void **)
 {
 	for (unsigned seed = 0; seed < 80; seed++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The port over RDMA adapters: who may call and what strangers cost, rights, lines that are made again by nobody else
-// than their two ends, and outages.
+// The port over RDMA adapters: permission to call and the cost of strangers, rights, lines that only their two ends can
+// reconnect, and outages.
 #include "test_port_verbs.hpp"
 #include "verbs_node.hpp"
 
@@ -32,14 +32,14 @@ void look_for(std::vector<node *> nodes, unsigned looks)
 			n->look();
 }
 
-// A packet by a line, which arrives.
+// Sends a packet on a line, and waits until it arrives.
 void say(node &a, node &b, uint64_t line, const std::string &what)
 {
 	look_until({&a, &b}, [&] { return a.send(line, what); });
 	look_until({&a, &b}, [&] { return !a.open() && std::erase(b.came, what); });
 }
 
-// Both ways.
+// In both directions.
 void talk(node &a, node &b, const both_ends &ends)
 {
 	say(a, b, ends.to_b, "there");
@@ -49,7 +49,8 @@ void talk(node &a, node &b, const both_ends &ends)
 
 // --- strangers -------------------------------------------------------------------------------------------------------
 
-// More call at once than may be unknown: all get there, some after another call, which the link makes.
+// More nodes call at once than a port keeps as strangers: all get through, some after another call, which the link
+// makes.
 void test_many_strangers_get_there(void **)
 {
 	network n;
@@ -91,7 +92,7 @@ void test_many_strangers_get_there(void **)
 	assert_true(again > 0);
 }
 
-// Strangers do not keep others out: the oldest goes.
+// Strangers do not keep others out: the oldest is dropped.
 void test_oldest_stranger_makes_room(void **)
 {
 	network n;
@@ -117,7 +118,7 @@ void test_oldest_stranger_makes_room(void **)
 	say(last, a, to_a, "thanks");
 }
 
-// Three seconds are enough for a proof. Time that nobody polled does not count.
+// Three seconds are enough for a proof. Time between polls does not count.
 void test_stranger_goes_after_a_while(void **)
 {
 	for (const bool kept : {false, true}) {
@@ -141,12 +142,12 @@ void test_stranger_goes_after_a_while(void **)
 		assert_int_equal(n.qps_of(b.h).size(), 0);
 		look_until({&a}, [&] { return !a.lost.empty(); });
 		assert_false(a.send(line, "x"));
-		assert_int_equal(a.last, -FI_ECONNRESET); // which the link takes for a reason to call again
+		assert_int_equal(a.last, -FI_ECONNRESET); // the link takes this as a reason to call again
 	}
 }
 
-// Another process of the peer's host says that it listens where the peer does: while we talk to the peer, while we call
-// it, and whoever has the lower address. It has a line of its own, and nothing else happens.
+// Another process on the peer's host claims to listen where the peer does: while we talk to the peer, while we call it,
+// and whichever of us has the lower address. It gets its own line, and nothing else happens.
 void test_stranger_claims_the_address_of_a_peer(void **)
 {
 	for (unsigned seed = 0; seed < 80; seed++) {
@@ -185,7 +186,7 @@ void test_stranger_claims_the_address_of_a_peer(void **)
 	}
 }
 
-// Two that call each other at once have two lines, whoever has the lower address.
+// Two nodes that call each other at once have two lines, whichever has the lower address.
 void test_calls_that_cross_make_two_lines(void **)
 {
 	for (unsigned seed = 0; seed < 100; seed++) {
@@ -208,7 +209,8 @@ void test_calls_that_cross_make_two_lines(void **)
 
 // --- rights ----------------------------------------------------------------------------------------------------------
 
-// Who guesses a key gets nowhere before it is trusted, not even at whom it was called by. The line is lost by that.
+// A peer that guesses a key has no access before it is trusted, not even at the node that called it. The attempt costs
+// it the line.
 void test_no_rights_before_trust(void **)
 {
 	for (unsigned which = 0; which < 8; which++) {
@@ -240,7 +242,7 @@ void test_no_rights_before_trust(void **)
 	}
 }
 
-// A queue pair that is made again has its rights when it is up, on both sides.
+// A reconnected queue pair has its rights once it is up, on both sides.
 void test_rights_when_made_again(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -268,7 +270,7 @@ void test_rights_when_made_again(void **)
 
 // --- again -----------------------------------------------------------------------------------------------------------
 
-// A line whose a lost it and calls again, but its call is stopped on the way and read by others.
+// A line that a lost and calls again, but the call is intercepted and read by an attacker.
 struct stopped_call {
 	network n;
 	node a{n, 1}, b{n, 2}, evil{n, 1};
@@ -294,9 +296,9 @@ struct stopped_call {
 		look_until({&a, &b}, [&] { return of_a.state == line_state::resting; });
 		look_for({&b}, 200);
 		look_until({&b}, [&] { return of_b.state == line_state::resting || of_b.state == line_state::up; });
-		of_b.retry_at = UINT64_MAX; // it lets a call
+		of_b.retry_at = UINT64_MAX; // it leaves calling to the peer
 	}
-	// The evil one calls with these words: it is refused, and b's line is as it was.
+	// The attacker calls with these words: it is refused, and b's line is unchanged.
 	void expect_refused(const std::string &say, uint32_t as_qp = 0)
 	{
 		const verbs_line &l = line(b, ends.to_a);
@@ -319,8 +321,8 @@ struct stopped_call {
 	}
 };
 
-// Nobody else makes a line again: with a MAC of its own, with that of the peer's call and another count, or with the
-// call as it was, by another queue pair.
+// No third party can reconnect a line: with a made-up MAC, with the MAC of the peer's call and another count, or with
+// the unchanged call from another queue pair.
 void test_forged_call_again_is_refused(void **)
 {
 	stopped_call s;
@@ -337,7 +339,7 @@ void test_forged_call_again_is_refused(void **)
 	talk(s.a, s.b, s.ends);
 }
 
-// A call that did its work, or whose line was made again by another one, does so no second time.
+// A call that did its work, or whose line was reconnected by another one, does nothing the second time.
 void test_replayed_call_again_is_refused(void **)
 {
 	for (const bool by_callee : {false, true}) {
@@ -369,7 +371,7 @@ void test_replayed_call_again_is_refused(void **)
 	}
 }
 
-// Who answers a call that makes a line again must know the key, too. Until then it has no rights and gets no packet.
+// The node that answers a reconnecting call must know the key, too. Until then it has no rights and gets no packet.
 void test_forged_answer_is_not_believed(void **)
 {
 	for (const size_t pos :
@@ -394,7 +396,8 @@ void test_forged_answer_is_not_believed(void **)
 	}
 }
 
-// A line that is not trusted is not made again: ours is lost, so that the link calls anew, and a stranger's is gone.
+// A line that is not trusted is not reconnected: our own is lost, so that the link calls anew, and a stranger's is
+// gone.
 void test_line_that_is_not_trusted_is_not_made_again(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -416,7 +419,7 @@ void test_line_that_is_not_trusted_is_not_made_again(void **)
 	}
 }
 
-// The proof of a stranger came before its line broke, and is read behind that: the line is made again.
+// The proof of a stranger arrived before its line broke, and is read after that: the line is reconnected.
 void test_trust_behind_a_break(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -444,7 +447,7 @@ port_life life(node &a, uint64_t line)
 	return a.p->ops->life(*a.p, line, 0, 30 * kSecond);
 }
 
-// The network is gone for so long, by the ports' clock.
+// The network is down for `ns`, by the ports' clock.
 void cut_for(node &a, node &b, bool there, uint64_t ns)
 {
 	host &h = there ? b.h : a.h;
@@ -455,7 +458,7 @@ void cut_for(node &a, node &b, bool there, uint64_t ns)
 	h.cut = false;
 }
 
-// Nothing is lost in an outage that is shorter than the patience, whoever of the two has something to send then.
+// Nothing is lost in an outage that is shorter than the patience, whichever node has something to send then.
 void test_outage_is_survived(void **)
 {
 	for (unsigned seed = 0; seed < 48; seed++) {
@@ -466,7 +469,7 @@ void test_outage_is_survived(void **)
 		const both_ends ends = meet(a, b);
 		for (const uint64_t seconds : {1, 7, 29}) {
 			work *w[2] = {};
-			n.steps(200); // what else there is
+			n.steps(200); // all remaining steps
 			if (seed % 3 != 1)
 				w[0] = a.send(ends.to_b, "into the dark");
 			if (seed % 3)
@@ -486,7 +489,7 @@ void test_outage_is_survived(void **)
 	}
 }
 
-// A longer one ends the line, on both sides, with a reason.
+// A longer outage ends the line, on both sides, with a reason.
 void test_longer_outage_is_not(void **)
 {
 	for (unsigned seed = 0; seed < 8; seed++) {
@@ -513,7 +516,7 @@ void test_longer_outage_is_not(void **)
 	}
 }
 
-// Whose process ended is not waited for.
+// A peer whose process ended is not waited for.
 void test_ended_process_is_lost_at_once(void **)
 {
 	for (unsigned seed = 0; seed < 20; seed++) {
@@ -541,7 +544,7 @@ void test_life_is_known(void **)
 	greet(a, b, line);
 	assert_true(life(a, line) == port_life::reachable);
 	a.tick = 20 * kMs;
-	look_for({&a}, 1600); // nothing was asked for half a minute
+	look_for({&a}, 1600); // no requests for half a minute
 	assert_true(life(a, line) == port_life::unknown);
 	say(a, b, line, "x");
 	assert_true(life(a, line) == port_life::reachable);

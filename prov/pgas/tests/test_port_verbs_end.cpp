@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The port over RDMA adapters: processes, hosts and adapters that go, memory that is refused, lines that are let go in
-// every state, and sleeping.
+// The port over RDMA adapters: processes, hosts and adapters that disappear, memory that is refused, lines that are
+// released in every state, and sleeping.
 #include "test_port_verbs.hpp"
 #include "verbs_node.hpp"
 
@@ -13,7 +13,7 @@ using namespace fake_rdma;
 
 namespace {
 
-// So many looks of both, while a sends.
+// a sends, and both poll this many times.
 void talk_for(node &a, node &b, uint64_t line, unsigned looks)
 {
 	for (unsigned i = 0; i < looks; i++) {
@@ -29,9 +29,9 @@ void open_up(node &a, node &b, uint64_t line)
 	look_until({&a, &b}, [&] { return !a.open() && !b.came.empty(); });
 }
 
-// --- who goes --------------------------------------------------------------------------------------------------------
+// --- deaths ----------------------------------------------------------------------------------------------------------
 
-// Its process, or the whole machine, while it is found, called, answered, spoken to.
+// The peer's process or machine dies, while it is looked up, called, answered, sent to.
 void test_death_in_every_state(void **)
 {
 	for (unsigned when = 0; when < 120; when++) {
@@ -58,11 +58,11 @@ void test_death_in_every_state(void **)
 		assert_int_equal(a.open(), 0);
 		assert_false(a.why(end).empty());
 		a.p->ops->remove(*a.p, end);
-		look_until({&a}, [&] { return n.qps_of(a.h).empty(); }); // of the call of the other one, too
+		look_until({&a}, [&] { return n.qps_of(a.h).empty(); }); // that of the peer's call, too
 	}
 }
 
-// A read is not over when the line breaks for good: it fails, once, and its memory is left alone.
+// A read that is pending when the line breaks for good fails, once, and its memory is left alone.
 void test_read_under_way_when_the_peer_goes(void **)
 {
 	network n;
@@ -83,7 +83,7 @@ void test_read_under_way_when_the_peer_goes(void **)
 	b.p->ops->conceal(*b.p, m);
 }
 
-// Let go of in every state, by one or by both, again and again, with lines whose numbers are used again.
+// Lines are released in every state, by one node or by both, again and again, and their numbers are reused.
 void test_lines_are_let_go_in_every_state(void **)
 {
 	for (unsigned seed = 0; seed < 120; seed++) {
@@ -118,7 +118,7 @@ void test_lines_are_let_go_in_every_state(void **)
 	}
 }
 
-// Let go of, and called again at once, while the other side tries to mend the old line: that one is lost, the new one
+// b releases its line and calls again at once, while a tries to repair the old line: that one is lost, the new one
 // works.
 void test_called_anew(void **)
 {
@@ -126,7 +126,7 @@ void test_called_anew(void **)
 		network n;
 		n.seed(seed);
 		node a(n, 1 + seed % 2), b(n, 2 - seed % 2);
-		const bool turned = seed % 4 < 2; // who made the old line
+		const bool turned = seed % 4 < 2; // which node made the old line
 		const auto [one, other] = turned ? meet(b, a) : meet(a, b);
 		const uint64_t end = turned ? other : one, begin = turned ? one : other;
 		open_up(a, b, end);
@@ -148,7 +148,7 @@ void test_called_anew(void **)
 	}
 }
 
-// Completions of a line that is no more must not be taken for those of the one that got its number.
+// Completions of a removed line must not be taken for those of the line that reused its number.
 void test_number_of_a_line_is_used_again(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -168,7 +168,7 @@ void test_number_of_a_line_is_used_again(void **)
 	}
 }
 
-// A line failed, and its owner let it go before it heard of that: the next one with its number is not lost.
+// A line failed, and its owner released it before it learned of that: the next one with its number is not lost.
 void test_old_loss_is_not_told_of_a_new_line(void **)
 {
 	network n;
@@ -179,7 +179,7 @@ void test_old_loss_is_not_told_of_a_new_line(void **)
 	look_until({}, [&] {
 		port_event e;
 		a.send(to_b, "x");
-		// one at a time: what fails comes before the loss
+		// one at a time: failed work is reported before the loss
 		return a.p->ops->poll(*a.p, &e, 1) == 1 && e.kind == port_event_kind::failed;
 	});
 	a.let_go(to_b);
@@ -192,8 +192,8 @@ void test_old_loss_is_not_told_of_a_new_line(void **)
 	}
 }
 
-// A process ends without a word, and another begins at its address and calls: it has a line of its own. The old one is
-// lost when it is used.
+// A process dies silently, and another starts at its address and calls: it gets its own line. The old one is lost when
+// it is used.
 void test_another_process_at_the_same_address(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -272,7 +272,7 @@ void test_no_more_queue_pairs(void **)
 	}
 }
 
-// A queue that is full for a moment, or an adapter that takes nothing any more.
+// A queue that is full for a moment, or an adapter that accepts nothing any more.
 void test_postings_are_refused(void **)
 {
 	network n;
@@ -284,19 +284,19 @@ void test_postings_are_refused(void **)
 	assert_int_equal(a.last, -FI_EAGAIN);
 	a.h.post_error = 0;
 	open_up(a, b, line);
-	a.h.post_error = EIO; // the line breaks; it is made again
+	a.h.post_error = EIO; // the line breaks; it is reconnected
 	assert_null(a.send(line, "x"));
 	assert_int_equal(a.last, -FI_EAGAIN);
 	a.h.post_error = 0;
 	b.came.clear();
 	open_up(a, b, line);
 	assert_true(a.lost.empty());
-	a.h.post_error = EIO; // and is not
+	a.h.post_error = EIO; // this time it is not
 	look_until({&a, &b}, [&] { return !a.send(line, "x") && a.last == -FI_ECONNRESET; });
 	assert_non_null(strstr(a.why(line).c_str(), strerror(EIO)));
 }
 
-// The kernel of the peer takes a call for one of the queue pair that broke: later it does not any more.
+// The peer's kernel remembers the broken queue pair and refuses calls because of it at first: later it accepts them.
 void test_stale_connection(void **)
 {
 	network n;
@@ -397,17 +397,17 @@ void come_to_rest(std::vector<node *> nodes)
 	for (unsigned i = 0; i < 300; i++)
 		for (node *n : nodes) {
 			n->look();
-			n->p->ops->wait(*n->p, 0); // an old ring is heard
+			n->p->ops->wait(*n->p, 0); // clears an old ring
 		}
 }
-// Ready to sleep.
+// Polls until the port is ready to sleep.
 void arm(node &a)
 {
 	while (!a.p->ops->arm(*a.p))
 		a.look();
 }
 
-// Whatever may come wakes who sleeps: calls, packets, completions, the device, a ring.
+// Every event wakes a sleeper: calls, packets, completions, the device, a ring.
 void test_sleepers_are_woken(void **)
 {
 	network n;
@@ -436,18 +436,18 @@ void test_sleepers_are_woken(void **)
 		assert_non_null(a.send(line, "wake up"));
 		n.steps(200);
 		assert_false(asleep(b));
-		assert_false(asleep(a)); // it was sent
+		assert_false(asleep(a)); // its send completed
 		b.look();
 		a.look();
 	}
 	arm(b);
 	n.tell(b.h, IBV_EVENT_PORT_ERR);
 	assert_false(asleep(b));
-	assert_true(b.p->ops->arm(*b.p)); // that was heard
+	assert_true(b.p->ops->arm(*b.p)); // that event was consumed
 	assert_true(asleep(b));
 }
 
-// Completions of lines that are no more lie before a packet: who goes to sleep must find it.
+// Completions of removed lines are queued before a packet: a node that goes to sleep must find the packet.
 void test_nobody_falls_asleep_over_a_packet(void **)
 {
 	network n;
@@ -460,7 +460,7 @@ void test_nobody_falls_asleep_over_a_packet(void **)
 	for (unsigned i = 0; i < 40; i++)
 		a.send(to_b, "x");
 	a.came.clear();
-	n.steps(1000); // they complete, and nobody looks
+	n.steps(1000); // they complete, and no node polls
 	c.send(from_c, "do not sleep");
 	n.steps(1000);
 	unsigned looks = 0;

@@ -31,7 +31,7 @@ struct party {
 		all.push_back(sides.back().get());
 		return *all.back();
 	}
-	void hurry() // the ports' clocks: what is made again rests between two tries
+	void hurry() // advances the ports' clocks: reconnects pause between two tries
 	{
 		for (size_t i = 0; i < sides.size(); i++)
 			if (!hosts[i]->dead)
@@ -68,7 +68,7 @@ void test_flood_with_a_window_of_one_survives_broken_queue_pairs(void **)
 	assert_true(p.n.breaks > 5);
 }
 
-// Both call each other at once, for every pair; none is lost, and one channel each stays.
+// Both call each other at once, for every pair; none is lost, and each pair keeps one channel.
 void test_calls_that_cross_end_with_one_channel(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -87,7 +87,7 @@ void test_calls_that_cross_end_with_one_channel(void **)
 	}
 }
 
-// Without mercy, also while they are made again: nothing is lost, and nothing runs twice or out of turn.
+// Breaks at any time, even during a reconnect: nothing is lost, and nothing runs twice or out of order.
 void test_random_operations_without_mercy(void **)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
@@ -127,7 +127,7 @@ void test_death_in_every_state_tells_everybody(void **)
 			b.post(a, 64);
 			link_progress(*a.l);
 			link_progress(*b.l);
-			a.post(b, 8); // straight, when nothing is under way
+			a.post(b, 8); // direct, when nothing is in flight
 		}
 		p.n.kill(*p.hosts[1]);
 		run_until({&a}, [&] {

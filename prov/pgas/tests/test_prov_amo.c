@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Atomics: every operation on every datatype in every form against an expectation computed here, and what is refused.
- * What happens at the edges is in test_prov_amo_edges.c. Built twice: table and FABRIC_DIRECT.
+ * Edge cases are in test_prov_amo_edges.c. Built twice: table and FABRIC_DIRECT.
  */
 #include "amo.h"
 #include "amo_expect.h"
@@ -80,7 +80,7 @@ static ssize_t issue(const struct call *c, int form)
 	}
 }
 
-/* Waits for one operation of the style that was chosen. */
+/* Waits for one operation in the selected style. */
 static void completed(struct node *n, const struct style *st, int form, uint64_t writes, uint64_t reads)
 {
 	const bool msg = form == F_PLAINMSG || form == F_FETCHMSG || form == F_COMPMSG;
@@ -128,7 +128,7 @@ static void one(struct node *n, const struct style *st, fi_addr_t dest, const st
 			CHECK(!"atomic result");
 		}
 	}
-	CHECK_MEM(after, around, t->bytes); /* the neighbours are as they were */
+	CHECK_MEM(after, around, t->bytes); /* the neighbours are unchanged */
 	CHECK_MEM(after + (count + 1) * t->bytes, around, t->bytes);
 	if (form >= F_FETCH && count < COUNT)
 		for (size_t i = count * t->bytes; i < sizeof res; i++)
@@ -248,7 +248,7 @@ static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
 		CHECK_EQ(res_, 10);                                                                                    \
 		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, dest, pos, 0,      \
 						    type_arg, FI_CSWAP, NULL)));                                       \
-		CHECK_EQ(res_, 20); /* the second one finds another value and says which */                            \
+		CHECK_EQ(res_, 20); /* the second one finds another value and returns it */                            \
 		get(n, st, dest, pos, 0, &out_, sizeof out_);                                                          \
 		CHECK_EQ(out_, 20);                                                                                    \
 	} while (0)
@@ -301,9 +301,10 @@ static void test_amo_constant_operations_are_right(void **state)
 	team_run(2, constants, NULL);
 }
 
-/* --- what is refused ---------------------------------------------------------------------------------------------- */
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
 
-/* One combination: what the queries say is what the table of expectations says; what it does not allow is refused. */
+/* One combination: the queries agree with the table of expectations; a combination that it does not allow is
+ * refused. */
 static bool one_combination(struct node *n, int type, int op, int form)
 {
 	char v[MAX_BYTES] __attribute__((aligned(16))) = {0}, out[MAX_BYTES] __attribute__((aligned(16)));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics at the edges: sums stay exact when four processes add to one place; odd
- * alignment, several pieces, wrap-around. Built twice: table and FABRIC_DIRECT.
+ * Atomics at the edges: sums stay exact when four processes add to one location; odd alignment, several pieces,
+ * wrap-around. Built twice: table and FABRIC_DIRECT.
  */
 #include "amo.h"
 
 #include <complex.h>
 
-/* C aligns a float complex to 4 bytes; it is 8 bytes wide all the same. */
+/* C aligns a float complex to 4 bytes, although it is 8 bytes wide. */
 static void half_aligned(int rank, void *arg)
 {
 	const enum mem_kind kind = *(enum mem_kind *)arg;
@@ -42,7 +42,7 @@ static void test_amo_float_complex_aligned_to_four_bytes_is_exact(void **state)
 		team_run(2, half_aligned, &k);
 }
 
-/* --- contention: four processes, one place ------------------------------------------------------------------------ */
+/* --- contention: four processes, one location --------------------------------------------------------------------- */
 
 struct contended {
 	int32_t i32;

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_av_bind: deprecated since libfabric 2, and served */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_av_bind: deprecated since libfabric 2, still works */
 
 static void fake_name(char *dst, uint64_t i)
 {
@@ -43,7 +43,7 @@ static void thousands(int rank, void *arg)
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 	wait_cq(&n, n.rx_cq, &e);
 	CHECK_EQ(got, 6);
-	/* remove every third, insert others: the places are used again, the rest stays */
+	/* remove every third, insert others: the places are reused, the rest is unchanged */
 	for (uint64_t i = 0; i < MANY; i += 3)
 		CHECK_OK(fi_av_remove(n.av, &a[i], 1, 0));
 	for (uint64_t i = 0; i < MANY; i += 3) {
@@ -78,7 +78,7 @@ static void test_av_five_thousand_entries_are_kept_and_reused(void **state)
 
 /* --- single calls ------------------------------------------------------------------------------------------------- */
 
-/* lookup into a small buffer gives a part and the length it needs */
+/* lookup into a small buffer returns a part, and the length it needs */
 static void lookup_short(struct node *n, struct fid_av *av)
 {
 	char small[11];
@@ -94,7 +94,7 @@ static void lookup_short(struct node *n, struct fid_av *av)
 	CHECK_EQ(fi_av_lookup(av, FI_ADDR_UNSPEC, small, &len), -FI_EINVAL);
 }
 
-/* The printed form: host, process and endpoint, and the address behind the link where there is one. */
+/* The printed form: host, process and endpoint, and the address used by the link if there is one. */
 static void shown_readably(struct node *n, struct fid_av *av)
 {
 	char text[128], link[16] = "", ip[64] = "";
@@ -114,7 +114,7 @@ static void shown_readably(struct node *n, struct fid_av *av)
 	CHECK(port > 0 && port < 65536);
 }
 
-/* Of any length, whatever the address, and never beyond the buffer. */
+/* In a buffer of any length, whatever the address, and never past its end. */
 static void shown_in_any_room(struct fid_av *av)
 {
 	static const char *const forms[][2] = {
@@ -128,7 +128,7 @@ static void shown_in_any_room(struct fid_av *av)
 		{"nonsense", "not an address of fi_pgas"},
 	};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		char addr[96] = "", text[96]; /* the longest that there are */
+		char addr[96] = "", text[96]; /* the longest possible */
 		strcpy(addr, forms[i][0]);
 		for (size_t room = 0; room <= strlen(forms[i][1]) + 2; room++) {
 			size_t len = room;
@@ -144,7 +144,7 @@ static void shown_in_any_room(struct fid_av *av)
 	}
 }
 
-/* good and bad in one call: the good one is in, the bad one is marked */
+/* good and bad in one call: the good one is inserted, the bad one is marked */
 static void good_and_bad(struct node *n, struct fid_av *av)
 {
 	char two[2 * ADDR_BYTES] = "no address of ours";
@@ -157,9 +157,9 @@ static void good_and_bad(struct node *n, struct fid_av *av)
 	CHECK_EQ(fi_av_insert(av, two, 2, a, FI_SYNC_ERR, status), 1);
 	CHECK_EQ(status[0], FI_EINVAL);
 	CHECK_EQ(status[1], 0);
-	CHECK_EQ(fi_av_insert(av, n->name, 1, NULL, 0, NULL), 1); /* the caller counts itself */
+	CHECK_EQ(fi_av_insert(av, n->name, 1, NULL, 0, NULL), 1); /* without fi_addr: the caller counts by itself */
 	CHECK_EQ(fi_av_insert(av, n->name, 1, a, FI_PEEK, NULL), -FI_EBADFLAGS);
-	memset(two, 'x', sizeof two); /* no end */
+	memset(two, 'x', sizeof two); /* not terminated */
 	CHECK_EQ(fi_av_insert(av, two, 1, a, 0, NULL), 0);
 }
 
@@ -269,7 +269,7 @@ static void events(int rank, void *arg)
 	node_open(&n, NULL);
 	CHECK_OK(fi_eq_open(n.fabric, &ea, &eq, NULL));
 	CHECK_OK(fi_av_open(n.domain, &attr, &av, NULL));
-	CHECK_EQ(fi_av_insert(av, n.name, 1, a, 0, &n), -FI_ENOEQ); /* nowhere to tell it */
+	CHECK_EQ(fi_av_insert(av, n.name, 1, a, 0, &n), -FI_ENOEQ); /* no event queue to report it to */
 	CHECK_EQ(fi_av_bind(av, &n.tx_cq->fid, 0), -FI_EINVAL);
 	CHECK_OK(fi_av_bind(av, &eq->fid, 0));
 	CHECK_EQ(fi_close(&eq->fid), -FI_EBUSY);
@@ -278,7 +278,7 @@ static void events(int rank, void *arg)
 	CHECK_EQ(event, FI_AV_COMPLETE);
 	CHECK(e.fid == &av->fid && e.context == &n && e.data == 1);
 	CHECK_EQ(a[0], 0);
-	/* a bad one in the middle: an error that names its place, then the count of the good ones */
+	/* a bad one in the middle: an error with its index, then the count of the good ones */
 	memcpy(three, n.name, ADDR_BYTES);
 	memcpy(three + 2 * ADDR_BYTES, n.name, ADDR_BYTES);
 	CHECK_OK(fi_av_insert(av, three, 3, a, 0, a));
@@ -302,7 +302,7 @@ static void test_av_event_insertions_report_through_the_queue(void **state)
 	team_run(1, events, NULL);
 }
 
-/* FI_AV_USER_ID: sources are reported by the number that the application gave. */
+/* FI_AV_USER_ID: sources are reported by the number that the application set. */
 static void user_ids(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -317,7 +317,7 @@ static void user_ids(int rank, void *arg)
 	fi_addr_t id = 4242, plain;
 	CHECK_EQ(fi_av_insert(n.av, names[1 - rank], 1, NULL, FI_AV_USER_ID, NULL), -FI_EINVAL);
 	CHECK_EQ(fi_av_insert(n.av, names[1 - rank], 1, &id, FI_AV_USER_ID, NULL), 1);
-	plain = id; /* what calls take is the index, as ever */
+	plain = id; /* calls take the index, as always */
 	CHECK_EQ(plain, 0);
 	if (rank == 0) {
 		uint64_t v = 1;
@@ -346,7 +346,7 @@ static void test_av_user_id_is_what_sources_show(void **state)
 	team_run(2, user_ids, NULL);
 }
 
-/* Opened with FI_AV_USER_ID: a source is nobody until it has got a number, which insertions cannot give. */
+/* Opened with FI_AV_USER_ID: a source is unknown until it has been given a number, which insertions cannot do. */
 static void set_user_ids(int rank, void *arg)
 {
 	/* the entry of 1.20 and newer; older headers do not name it, libfabric 1.17 has no call for it */
@@ -446,7 +446,7 @@ static void test_av_same_address_twice_shows_the_living_entry(void **state)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Service names: insertsvc and insertsym reach the processes that took the names; a name is held by one process. */
+/* Service names: insertsvc and insertsym reach the processes that hold the names; one process holds a name. */
 static void services(int rank, void *arg)
 {
 	char name[40], first[32];
@@ -471,7 +471,7 @@ static void services(int rank, void *arg)
 		CHECK_EQ(fi_av_insertsym(n.av, "localhost", 1, "abc", 1, &a[3], 0, NULL), -FI_EINVAL);
 		uint64_t v = 9;
 		CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, a[2])));
-		/* known by its service name, recognised by its real one */
+		/* inserted by its service name, recognised by its real one */
 		CHECK_OK(fi_recv(n.ep, &v, 8, NULL, a[2], NULL));
 		struct fi_cq_tagged_entry e;
 		fi_addr_t src;
@@ -480,7 +480,7 @@ static void services(int rank, void *arg)
 			CHECK(now_s() < end);
 		CHECK_EQ(v, 10);
 		CHECK_EQ(src, a[2]);
-		/* nobody has this name: an error at the first use, not at insertion */
+		/* no process holds this name: an error at the first use, not at insertion */
 		CHECK_EQ(fi_av_insertsvc(n.av, "localhost", "nobody-has-this", &a[3], 0, NULL), 1);
 		CHECK_EQ(fi_inject(n.ep, &v, 8, a[3]), -FI_EHOSTUNREACH);
 	} else {
@@ -498,8 +498,8 @@ static void services(int rank, void *arg)
 		thief.no_enable = true;
 		node_open(&t, &thief);
 		CHECK_EQ(fi_enable(t.ep), -FI_EADDRINUSE);
-		CHECK_EQ(fi_enable(t.ep), -FI_EADDRINUSE); /* and stays so */
-		sleep_ms(600);                             /* the watcher looked at the endpoint meanwhile */
+		CHECK_EQ(fi_enable(t.ep), -FI_EADDRINUSE); /* on repeated calls too */
+		sleep_ms(600);                             /* meanwhile the watcher polled the endpoint */
 		node_close(&t);
 	}
 	team_barrier(&n);
@@ -512,7 +512,7 @@ static void test_av_service_names_lead_to_their_holders(void **state)
 	team_run(2, services, NULL);
 }
 
-/* Removing a peer ends what is pending with it, and inserting it again starts afresh. */
+/* Removing a peer ends operations pending with it, and inserting it again starts afresh. */
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
 static void remove_pending(int rank, void *arg)
@@ -527,7 +527,7 @@ static void remove_pending(int rank, void *arg)
 	if (rank == 0) {
 		struct fi_cq_err_entry err;
 		struct fi_cq_tagged_entry e;
-		/* long: waits for a receive that never comes */
+		/* long: waits for a receive that is never posted */
 		CHECK_OK(RETRY(&n, fi_send(n.ep, buf, len, NULL, n.peer[1], buf)));
 		CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
 		CHECK_OK(fi_av_remove(n.av, &n.peer[1], 1, 0));

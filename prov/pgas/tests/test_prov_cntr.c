@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters: every call; waiting with threshold, timeout and error; every bind flag, also the remote ones on endpoints
- * and on regions. Counts are honest: what is counted has arrived. Built twice: table and FABRIC_DIRECT.
+ * Counters: every call; waiting with threshold, timeout and error; every bind flag, including the remote ones on
+ * endpoints and on regions. A counted operation has arrived. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -41,7 +41,7 @@ static void calls(int rank, void *arg)
 	CHECK_EQ(fi_cntr_wait(c, 101, 110), -FI_ETIMEDOUT);
 	CHECK(now_s() - t > 0.109 && now_s() - t < 3 * patience());
 	CHECK_OK(fi_cntr_set(c, UINT64_MAX - 1));
-	CHECK_OK(fi_cntr_add(c, 5)); /* over the top */
+	CHECK_OK(fi_cntr_add(c, 5)); /* above the threshold */
 	CHECK_EQ(fi_cntr_read(c), 3);
 	CHECK_OK(fi_cntr_wait(c, UINT64_MAX, 0));
 	CHECK_OK(fi_control(&c->fid, FI_GETOPSFLAG, &flags));
@@ -101,7 +101,7 @@ static void waiting(int rank, void *arg)
 		struct later l = {c, i * 40 - 40, false};
 		pthread_t t;
 		CHECK_OK(pthread_create(&t, NULL, add_later, &l));
-		/* a threshold inside the step */
+		/* a threshold that falls within the step */
 		CHECK_OK(fi_cntr_wait(c, 3 * (uint64_t)i - 1, i == 3 ? -1 : hang_ms()));
 		CHECK_EQ(fi_cntr_read(c), 3 * (uint64_t)i);
 		CHECK_OK(pthread_join(t, NULL));
@@ -112,7 +112,7 @@ static void waiting(int rank, void *arg)
 	CHECK_EQ(fi_cntr_wait(c, 1000, hang_ms()), -FI_EAVAIL);
 	CHECK_OK(pthread_join(t, NULL));
 	CHECK_EQ(fi_cntr_readerr(c), 1);
-	CHECK_EQ(fi_cntr_wait(c, 1000, 30), -FI_ETIMEDOUT); /* one that was there before does not */
+	CHECK_EQ(fi_cntr_wait(c, 1000, 30), -FI_ETIMEDOUT); /* an error from before the wait does not */
 	CHECK_OK(fi_close(&c->fid));
 	node_close(&n);
 }
@@ -180,7 +180,7 @@ static void kinds(int rank, void *arg)
 		CHECK_EQ(fi_cntr_read(n.c_recv), 4);
 		CHECK_EQ(fi_cntr_read(n.c_rem_write), 5);
 		CHECK_EQ(fi_cntr_read(n.c_rem_read), 3);
-		CHECK_OK(fi_cntr_set(n.c_rem_write, 50)); /* a set value goes on counting */
+		CHECK_OK(fi_cntr_set(n.c_rem_write, 50)); /* counting continues from a set value */
 	}
 	team_barrier(&n);
 	if (rank == 0) {
@@ -204,7 +204,7 @@ static void test_cntr_each_bind_flag_counts_its_kind(void **state)
 	}
 }
 
-/* Binding: what may be bound when. */
+/* Binding: which flags may be bound, and when. */
 static void binding(int rank, void *arg)
 {
 	const struct node_opts o = {.no_enable = true};
@@ -222,7 +222,7 @@ static void binding(int rank, void *arg)
 	CHECK_EQ(fi_ep_bind(n.ep, &d->fid, FI_WRITE), -FI_EINVAL); /* taken */
 	CHECK_EQ(fi_close(&c->fid), -FI_EBUSY);
 	CHECK_OK(fi_enable(n.ep));
-	/* later is fine for what we count ourselves, */
+	/* later is allowed for events that we count ourselves, */
 	CHECK_OK(fi_ep_bind(n.ep, &d->fid, FI_SEND));
 	CHECK_EQ(fi_ep_bind(n.ep, &d->fid, FI_REMOTE_WRITE), -FI_EOPBADSTATE); /* not for what peers must know */
 	CHECK_OK(fi_close(&n.ep->fid));
@@ -238,8 +238,7 @@ static void test_cntr_bind_refuses_what_could_not_count(void **state)
 	team_run(1, binding, NULL);
 }
 
-/* Many counters for remote events: all that were promised, each its own, and the place of a closed one is used
- * again. */
+/* Many counters for remote events: all that were promised, each separate; the place of a closed one is reused. */
 static void many_remote(int rank, void *arg)
 {
 	const struct node_opts o = {.no_enable = true};
@@ -321,7 +320,7 @@ static void rma_event(int rank, void *arg)
 		}
 		team_barrier(&n);
 	}
-	/* what modifies the region counts, also when the old value comes back; a fetch alone does not */
+	/* whatever modifies the region counts, even if it restores the old value; a fetch alone does not */
 	if (rank == 0) {
 		uint64_t old, mask = ~0ull;
 		CHECK_OK(fi_fetch_atomic(n.ep, &v, 1, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_SUM, NULL));
@@ -353,7 +352,7 @@ static void test_cntr_rma_event_counts_after_enable(void **state)
 	}
 }
 
-/* The counter's descriptor becomes readable when a peer writes, though no message comes. */
+/* The counter's descriptor becomes readable when a peer writes, although no message arrives. */
 static void remote_fd(int rank, void *arg)
 {
 	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_FD};
@@ -401,7 +400,7 @@ static void test_cntr_wait_fd_tells_of_remote_writes(void **state)
 	team_run(2, remote_fd, NULL);
 }
 
-/* A counter-only endpoint with manual progress serves its peers as soon as it reads any counter now and then. */
+/* A counter-only endpoint with manual progress serves its peers if it only reads any counter now and then. */
 static void counter_progress(int rank, void *arg)
 {
 	const struct node_opts o = {.no_cq = true, .counters = FI_WRITE | FI_READ};
@@ -422,7 +421,7 @@ static void counter_progress(int rank, void *arg)
 				       fi_inject_atomic(n.ep, &one, 1, n.peer[1], r[1].start, 0, FI_UINT64, FI_SUM)));
 			CHECK_OK(fi_cntr_wait(n.c_write, i, hang_ms()));
 		}
-		CHECK(now_s() - t < 10 * patience()); /* the first may take a look of the watcher, the others not */
+		CHECK(now_s() - t < 10 * patience()); /* the first may wait for the watcher's poll, the others do not */
 		__atomic_store_n(done, 1, __ATOMIC_SEQ_CST);
 	} else {
 		while (!__atomic_load_n(done, __ATOMIC_SEQ_CST)) {

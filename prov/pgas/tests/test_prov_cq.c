@@ -77,7 +77,7 @@ static void opening(int rank, void *arg)
 	CHECK_EQ(cq->fid.fclass, FI_CLASS_CQ);
 	CHECK_OK(fi_close(&cq->fid));
 	CHECK_OK(fi_cq_open(n.domain, &attr, &cq, NULL));
-	CHECK_EQ(attr.format, FI_CQ_FORMAT_CONTEXT); /* what it chose for "unspecified" */
+	CHECK_EQ(attr.format, FI_CQ_FORMAT_CONTEXT); /* chosen for "unspecified" */
 	struct fi_cq_tagged_entry e;
 	CHECK_EQ(fi_cq_sread(cq, &e, 1, NULL, 10), -FI_EINVAL); /* FI_WAIT_NONE */
 	CHECK_EQ(fi_cq_signal(cq), -FI_EINVAL);
@@ -128,7 +128,7 @@ static void selective(int rank, void *arg)
 	wait_cntr(&n, n.c_send, 1);
 	wait_cntr(&n, n.c_recv, 1);
 	CHECK_EQ(input[0], 3);
-	CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN); /* nobody asked for an entry */
+	CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN); /* no entry was requested */
 	CHECK_EQ(fi_cq_read(n.rx_cq, &e, 1), -FI_EAGAIN);
 	CHECK_OK(fi_writemsg(n.ep, &w, FI_COMPLETION));
 	wait_cq(&n, n.tx_cq, &e);
@@ -139,14 +139,14 @@ static void selective(int rank, void *arg)
 	CHECK_OK(fi_inject(n.ep, &v, 8, n.self));
 	wait_cq(&n, n.rx_cq, &e);
 	CHECK(e.op_context == &r);
-	/* an error has an entry in any case */
+	/* an error always has an entry */
 	struct fi_cq_err_entry err;
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 999, &v));
 	wait_cq_error(&n, n.tx_cq, &err);
 	CHECK_EQ(err.err, FI_EKEYREJECTED);
 	CHECK(err.op_context == &v);
 	CHECK_EQ(fi_cntr_readerr(n.c_write), 1);
-	/* the endpoint's default flags ask for entries */
+	/* the endpoint's default flags request entries */
 	uint64_t flags = FI_TRANSMIT | FI_COMPLETION;
 	CHECK_OK(fi_control(&n.ep->fid, FI_SETOPSFLAG, &flags));
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, &input[2]));
@@ -164,7 +164,7 @@ static void test_cq_selective_has_entries_only_where_asked(void **state)
 
 /* --- a full queue ------------------------------------------------------------------------------------------------- */
 
-/* Four places and many operations: the calls answer -FI_EAGAIN, and in the end nothing is missing. */
+/* Four places and many operations: the calls return -FI_EAGAIN, and in the end nothing is missing. */
 static void overrun(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .cq_size = 4, .counters = FI_WRITE};
@@ -246,7 +246,7 @@ static void error_entries(int rank, void *arg)
 	node_open(&n, NULL);
 	mem_open(&n, &m, MEM_MEMFD, 4096, 1);
 	node_connect(&n);
-	/* good, bad, good: the queue keeps their order, and an error blocks what is behind it until it is read */
+	/* good, bad, good: the queue keeps their order, and an error blocks later entries until it is read */
 	CHECK_OK(RETRY(&n, fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, &e[0])));
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 4096, 1, &e[1]));
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 8, 1, &v));
@@ -266,7 +266,7 @@ static void error_entries(int rank, void *arg)
 	const char *s = fi_cq_strerror(n.tx_cq, err.prov_errno, err.err_data, text, sizeof text);
 	CHECK(strcasestr(s, "permission") != NULL && strcmp(s, text) == 0);
 	fi_cq_strerror(n.tx_cq, err.prov_errno, NULL, short_text, sizeof short_text);
-	CHECK_EQ(strlen(short_text), 3); /* cut to the room there is */
+	CHECK_EQ(strlen(short_text), 3); /* truncated to the given size */
 	CHECK_EQ(fi_cq_read(n.tx_cq, e, 2), 1);
 	CHECK(e[0].op_context == &v);
 	CHECK_EQ(fi_cq_read(n.tx_cq, e, 2), -FI_EAGAIN);
@@ -275,8 +275,8 @@ static void error_entries(int rank, void *arg)
 }
 
 /*
- * The error entry grew: err_data_size came with API 1.5, the source with 1.20. A caller of an older one has less room,
- * and nothing behind it may be written. The table is called directly: libfabric's own inline writes the source first.
+ * The error entry grew: err_data_size was added in API 1.5, the source in 1.20. A caller of an older API has less room,
+ * and nothing may be written past it. The table is called directly: libfabric's own inline writes the source first.
  */
 static void error_entry_ends_where_the_api_does(int rank, void *arg)
 {
@@ -322,7 +322,7 @@ static void test_cq_error_entry_ends_where_the_api_does(void **state)
 	team_run(1, error_entry_ends_where_the_api_does, NULL);
 }
 
-/* A cancelled multi-receive buffer is given back by the error entry, as by any other: it says FI_MULTI_RECV. */
+/* The error entry of a cancelled multi-receive buffer releases it as any other entry does: it sets FI_MULTI_RECV. */
 static void cancelled_multi_receive(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -350,7 +350,7 @@ static void cancelled_multi_receive(int rank, void *arg)
 		CHECK(err.op_context == &v);
 		CHECK_EQ(err.flags, FI_RECV | FI_MSG | FI_MULTI_RECV);
 	}
-	CHECK_OK(fi_recv(n.ep, pool, 8, NULL, FI_ADDR_UNSPEC, &e)); /* a plain one has no such thing to say */
+	CHECK_OK(fi_recv(n.ep, pool, 8, NULL, FI_ADDR_UNSPEC, &e)); /* a plain receive does not set the flag */
 	CHECK_OK(fi_cancel(&n.ep->fid, &e));
 	wait_cq_error(&n, n.rx_cq, &err);
 	CHECK_EQ(err.flags, FI_RECV | FI_MSG);

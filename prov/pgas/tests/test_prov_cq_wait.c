@@ -21,7 +21,7 @@ static void sread(int rank, void *arg)
 	node_connect(&n);
 	if (rank == 0) {
 		double t = now_s();
-		CHECK_EQ(fi_cq_sread(n.rx_cq, &e, 1, NULL, 0), -FI_EAGAIN); /* only looks */
+		CHECK_EQ(fi_cq_sread(n.rx_cq, &e, 1, NULL, 0), -FI_EAGAIN); /* only polls */
 		CHECK(now_s() - t < 0.5 * patience());
 		t = now_s();
 		CHECK_EQ(fi_cq_sread(n.rx_cq, &e, 1, NULL, 120), -FI_EAGAIN);
@@ -29,7 +29,7 @@ static void sread(int rank, void *arg)
 		CHECK(waited > 0.119 && waited < 2 * patience());
 		for (uint64_t i = 0; i < 20; i++) {
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, &v));
-			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1]))); /* "go": it answers some time later */
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1]))); /* "go": it replies some time later */
 			CHECK_EQ(i % 2 ? fi_cq_sread(n.rx_cq, &e, 1, NULL, -1)
 				       : fi_cq_sreadfrom(n.rx_cq, &e, 1, &src, NULL, hang_ms()),
 				 1);
@@ -106,7 +106,7 @@ static void test_cq_signal_wakes_a_sleeper(void **state)
 	}
 }
 
-/* FI_WAIT_FD: after fi_trywait the descriptor tells of the next entry, also of one that another process causes. */
+/* FI_WAIT_FD: after fi_trywait the descriptor signals the next entry, including one that another process causes. */
 static void wait_fd(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .wait = FI_WAIT_FD};

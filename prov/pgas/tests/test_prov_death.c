@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that dies (kill -9) in the middle of anything: the others get errors within about a second of the next
- * progress, traffic between the living goes on, and nothing is left behind. What it held is in
- * test_prov_death_holding.c. Built twice.
+ * A peer that dies (kill -9) at any point: the others get errors within about a second of the next progress, traffic
+ * between the living continues, and nothing leaks. Deaths while holding a resource are in test_prov_death_holding.c.
+ * Built twice.
  */
 #include "victim.h"
 
@@ -53,7 +53,7 @@ static void flood(int rank, void *arg)
 			CHECK(now_s() < end);
 			if (rc == -FI_EAGAIN)
 				continue;
-			/* the receive that was in the middle of the dead sender's long message */
+			/* the receive that held part of the dead sender's long message */
 			if (rc == -FI_EAVAIL) {
 				struct fi_cq_err_entry err = {0};
 				CHECK_EQ(fi_cq_readerr(n.rx_cq, &err, 0), 1);
@@ -86,11 +86,11 @@ static void flood(int rank, void *arg)
 	team_barrier(&n);
 	converse(&n, rank, 0, 1, 50, len);
 	converse(&n, rank, 1, 0, 50, len);
-	CHECK(open_fds() <= fds + 1); /* at most the descriptor by which the other living one is watched */
+	CHECK(open_fds() <= fds + 1); /* at most the descriptor that watches the other living peer */
 	team_barrier(&n);
 	node_close(&n);
 	CHECK_EQ(leftovers(), 0);
-	free(drop); /* a receive into it was posted to the end */
+	free(drop); /* a receive into it stayed posted to the end */
 	free(buf);
 }
 
@@ -107,7 +107,8 @@ static void test_death_in_a_send_flood_loses_nothing_of_others(void **state)
 
 /* --- with something pending --------------------------------------------------------------------------------------- */
 
-/* Everything that waits for the dead one ends with an error, in a process that only reads its queue and counters. */
+/* Every operation that waits for the dead peer ends with an error, in a process that only reads its queue and
+ * counters. */
 static void pending(int rank, void *arg)
 {
 	const enum fi_progress progress = *(enum fi_progress *)arg;
@@ -127,7 +128,7 @@ static void pending(int rank, void *arg)
 	CHECK_OK(RETRY(&n, fi_send(n.ep, buf, len, NULL, n.peer[1], &n)));
 	CHECK_OK(RETRY(&n, fi_tsend(n.ep, buf, len, NULL, n.peer[1], 1, &n)));
 	int ops = 2;
-	/* an automatic target would have answered these, and so might the thread that serves other hosts */
+	/* an automatic target would have served these, and so might the thread that serves other hosts */
 	const bool unanswered = progress == FI_PROGRESS_MANUAL && !team_over_link();
 	if (unanswered) {
 		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one, 1, NULL, n.peer[1], r[1].start, 3, FI_UINT64, FI_SUM, &n)));
@@ -156,7 +157,7 @@ static void pending(int rank, void *arg)
 		CHECK_EQ(fi_cntr_readerr(n.c_read), 1);
 	}
 	CHECK_EQ(fi_cntr_read(n.c_send) + fi_cntr_read(n.c_write) + fi_cntr_read(n.c_read), 0);
-	/* and whatever is tried from now on */
+	/* and so do all later attempts */
 	CHECK_EQ(fi_send(n.ep, buf, 8, NULL, n.peer[1], NULL), -FI_ECONNRESET);
 	CHECK_EQ(fi_write(n.ep, buf, 8, NULL, n.peer[1], r[1].start, 3, NULL), -FI_ECONNRESET);
 	CHECK_EQ(fi_read(n.ep, buf, 8, NULL, n.peer[1], r[1].start, 3, NULL), -FI_ECONNRESET);
@@ -177,7 +178,7 @@ static void test_death_ends_everything_that_is_pending(void **state)
 	team_run(2, pending, &p);
 }
 
-/* Asleep in fi_cntr_wait or fi_cq_sread for something that the dead one should have done. */
+/* Asleep in fi_cntr_wait or fi_cq_sread, waiting for the dead peer. */
 static void asleep(int rank, void *arg)
 {
 	const bool queue = *(bool *)arg;
@@ -232,7 +233,7 @@ static void sender_dies(int rank, void *arg)
 		team_barrier(NULL);
 		const double end = hang_end();
 		while (now_s() < end)
-			node_poll(&n); /* serves what the receiver fetches */
+			node_poll(&n); /* serves the receiver's fetches */
 		CHECK(!"still alive");
 	}
 	team_barrier(NULL);
@@ -241,14 +242,14 @@ static void sender_dies(int rank, void *arg)
 	if (begun) {
 		CHECK_OK(fi_recv(n.ep, buf, len, NULL, FI_ADDR_UNSPEC, buf));
 		const double end = hang_end();
-		while (((volatile unsigned char *)buf)[0] != 3) { /* the first bytes are here */
+		while (((volatile unsigned char *)buf)[0] != 3) { /* the first bytes have arrived */
 			CHECK_EQ(fi_cq_read(n.rx_cq, &e, 1), -FI_EAGAIN);
 			CHECK(now_s() < end);
 		}
 		team_kill(1);
 	} else {
 		for (int i = 0; i < 100; i++)
-			node_poll(&n); /* unexpected by now */
+			node_poll(&n); /* it has arrived unexpected by now */
 		team_kill(1);
 		CHECK_OK(fi_recv(n.ep, buf, len, NULL, FI_ADDR_UNSPEC, buf));
 	}
@@ -273,7 +274,7 @@ static void test_death_of_a_long_sender_ends_the_receive(void **state)
 
 /* --- one-sided ---------------------------------------------------------------------------------------------------- */
 
-/* Puts and gets by the short way to a peer that dies: errors soon, no crash, and nobody else notices. */
+/* Direct puts and gets to a peer that dies: prompt errors, no crash, and no effect on the others. */
 static void one_sided(int rank, void *arg)
 {
 	const struct node_opts o = {
@@ -349,7 +350,7 @@ static ssize_t random_call(struct node *n, const struct remote_mem *to_mem, fi_a
 	}
 }
 
-/* Takes what is there, errors of the dead included; the one buffer is posted again whenever it comes back. */
+/* Takes all available entries, including errors from the dead; reposts the one buffer whenever it is returned. */
 static void take_some(struct node *n, unsigned char *buf)
 {
 	for (int k = 0; k < 4; k++) {
@@ -368,7 +369,7 @@ static void take_some(struct node *n, unsigned char *buf)
 	}
 }
 
-/* Until the deaths of ranks 2 to 5 are known. */
+/* Polls until the deaths of ranks 2 to 5 are known. */
 static void know_the_dead(struct node *n)
 {
 	const double end = now_s() + LIMIT_S;
@@ -409,7 +410,7 @@ static void decimation(int rank, void *arg)
 		const ssize_t rc = random_call(&n, &r[dest], n.peer[dest], &seed);
 		CHECK(rc == 0 || rc == -FI_EAGAIN || rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH);
 		if (rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH)
-			CHECK(dest >= 2); /* nobody takes the living for dead */
+			CHECK(dest >= 2); /* no living peer is reported dead */
 		take_some(&n, buf);
 		if (rank == 0 && victim >= 2 && now_s() - start > next_kill) {
 			team_kill(victim--);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that dies while it holds a slot of somebody's ring, an eager buffer or the lock of the wide atomics: the
- * others take it back, and the living go on. Built twice.
+ * A peer that dies while it holds a slot of another's ring, an eager buffer or the lock of the wide atomics: the others
+ * reclaim it, and the living go on. Built twice.
  */
 #include "victim.h"
 
@@ -18,13 +18,13 @@ struct holding {
 	int victims; /* all of them hold one at the same time */
 };
 
-/* The victim's part: faults with the thing in its hands, and is killed there. */
+/* The victim's part: faults while it holds the resource, and is killed there. */
 static void __attribute__((noreturn)) hold(struct node *n, enum hold what)
 {
 	char *trap = trap_page();
 	long double *ld = (long double *)trap, one = 1;
 	uint64_t v = 1;
-	if (what != HOLD_LOCK && what != HOLD_LOCK_FETCH) /* connected, the way is open */
+	if (what != HOLD_LOCK && what != HOLD_LOCK_FETCH) /* connected, the path is open */
 		CHECK_OK(RETRY(n, fi_tinject(n->ep, &v, 8, n->peer[0], 99)));
 	switch (what) {
 	case HOLD_SLOT:
@@ -39,14 +39,14 @@ static void __attribute__((noreturn)) hold(struct node *n, enum hold what)
 	case HOLD_LOCK:
 		fi_atomic(n->ep, ld, 1, NULL, n->peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
 		break;
-	default: /* the result goes where it cannot: the value is exchanged already */
+	default: /* the value is exchanged already, but the result cannot be stored */
 		fi_fetch_atomic(n->ep, &one, 1, NULL, ld, NULL, n->peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
 	}
 	CHECK(!"the trap did not hold"); /* all calls above fault */
 	abort();
 }
 
-/* Messages behind the dead one's slot, and with buffers enough: more than the ring has in all. */
+/* Messages after the dead peer's slot, and with enough buffers: more than the ring has in total. */
 static void messages_go_on(struct node *n, int rank)
 {
 	for (int i = 0; i < 40; i++) {
@@ -68,13 +68,13 @@ static void messages_go_on(struct node *n, int rank)
 	}
 }
 
-/* Wide atomics of both go on, and are exact from what the dead one left. */
+/* Wide atomics of both survivors continue, and are exact from the value that the dead peer left. */
 static void atomics_go_on(struct node *n, struct mem *m, int rank, int victims)
 {
 	long double one = 1, now;
 	if (rank == 0) {
 		/* Each operation happened or not, never half. Victims are killed one after the other: one that waited
-		 * for the lock may take it over from the one that died before it, and add as well. */
+		 * for the lock may take it over from a dead one, and add as well. */
 		memcpy(&now, m->base, sizeof now);
 		CHECK(now >= 0 && now <= victims && now == (int)now);
 		memset(m->base, 0, 32);
@@ -91,7 +91,7 @@ static void atomics_go_on(struct node *n, struct mem *m, int rank, int victims)
 	}
 }
 
-/* Ranks 0 and 1 live; the others take something of rank 0's and die with it in their hands. */
+/* Ranks 0 and 1 live; the others acquire a resource of rank 0 and die holding it. */
 static void hold_and_die(int rank, void *arg)
 {
 	const struct holding *h = arg;
@@ -107,7 +107,7 @@ static void hold_and_die(int rank, void *arg)
 	const int fds = open_fds();
 	if (rank >= 2)
 		hold(&n, h->what);
-	/* with one lock, only one can hold it: the others wait for it, which is another way to be in the middle */
+	/* only one can hold the lock: the others wait for it, which is another point to die at */
 	wait_trapped(&n, lock ? 1 : (uint32_t)h->victims);
 	if (rank == 0)
 		for (int i = 0; i < h->victims; i++)
@@ -148,7 +148,7 @@ static void test_death_holding_an_eager_buffer_gives_it_back(void **state)
 {
 	(void)state;
 	run_holding(HOLD_EAGER, 1, NULL);
-	run_holding(HOLD_EAGER, 2, env_tiny); /* all there are */
+	run_holding(HOLD_EAGER, 2, env_tiny); /* all buffers */
 }
 
 static void test_death_holding_the_wide_atomic_lock_frees_it(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endpoints: what must be bound before they are enabled, options, default flags, aliases, names, several in one
- * process, closing, and that every call of every table answers.
+ * Endpoints: required bindings before enabling, options, default flags, aliases, names, several in one process,
+ * closing, and that every call of every table returns.
  */
 #include "common.h"
 
@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_wait_open: deprecated since libfabric 2, and served */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_wait_open: deprecated since libfabric 2, still works */
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
@@ -32,9 +32,9 @@ static void states(int rank, void *arg)
 	CHECK_EQ(ep->fid.fclass, FI_CLASS_EP);
 	CHECK_EQ(fi_enable(ep), -FI_ENOAV);
 	CHECK_OK(fi_ep_bind(ep, &n.av->fid, 0));
-	CHECK_EQ(fi_ep_bind(ep, &n.av->fid, 0), -FI_EINVAL); /* has one */
+	CHECK_EQ(fi_ep_bind(ep, &n.av->fid, 0), -FI_EINVAL); /* it has one */
 	CHECK_EQ(fi_enable(ep), -FI_ENOCQ);
-	/* nothing works before it is enabled, and says so */
+	/* before it is enabled, all calls fail with a clear code */
 	CHECK_EQ(fi_getname(&ep->fid, name, &len), -FI_EOPBADSTATE);
 	CHECK_EQ(fi_send(ep, &v, 8, NULL, 0, NULL), -FI_EOPBADSTATE);
 	CHECK_EQ(fi_inject(ep, &v, 8, 0), -FI_EOPBADSTATE);
@@ -53,7 +53,7 @@ static void states(int rank, void *arg)
 	CHECK_EQ(fi_ep_bind(ep, &n.domain->fid, 0), -FI_EINVAL);
 	CHECK_EQ(fi_close(&cq->fid), -FI_EBUSY);
 	CHECK_OK(fi_enable(ep));
-	CHECK_OK(fi_enable(ep)); /* again changes nothing */
+	CHECK_OK(fi_enable(ep)); /* a repeated call changes nothing */
 	CHECK_EQ(fi_ep_bind(ep, &cq->fid, FI_RECV), -FI_EOPBADSTATE);
 	CHECK_EQ(fi_ep_bind(ep, &n.av->fid, 0), -FI_EOPBADSTATE);
 	CHECK_EQ(fi_close(&n.av->fid), -FI_EBUSY);
@@ -90,7 +90,7 @@ static void transmit_contexts(int rank, void *arg)
 	CHECK_OK(fi_stx_context(n.domain, n.info->tx_attr, &stx, &n));
 	CHECK(stx->fid.context == &n);
 	CHECK_OK(fi_ep_bind(n.ep, &stx->fid, 0));
-	CHECK_EQ(fi_ep_bind(n.ep, &n.av->fid, 0), -FI_EOPBADSTATE); /* all else is too late */
+	CHECK_EQ(fi_ep_bind(n.ep, &n.av->fid, 0), -FI_EOPBADSTATE); /* everything else is too late */
 	CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &out, 8, n.self)));
 	struct fi_cq_tagged_entry e;
@@ -106,7 +106,7 @@ static void test_ep_transmit_contexts_may_be_bound_any_time(void **state)
 	team_run(1, transmit_contexts, NULL);
 }
 
-/* Objects of another domain are not for us. */
+/* Objects of another domain are refused. */
 static void foreign(int rank, void *arg)
 {
 	const struct node_opts o = {.no_enable = true};
@@ -187,7 +187,7 @@ static void test_ep_options_and_default_flags_are_kept(void **state)
 	team_run(1, options, NULL);
 }
 
-/* An alias is the same endpoint with other default flags, and lives as long as it is not closed itself. */
+/* An alias is the same endpoint with other default flags, and lives until it is closed itself. */
 static void alias(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .selective = true, .counters = FI_WRITE};
@@ -230,7 +230,7 @@ static void alias(int rank, void *arg)
 		for (uint64_t i = 0; i < 5; i++)
 			CHECK(((uint64_t *)m.base)[i] == i && ((uint64_t *)m.base)[10 + i] == i);
 	team_barrier(&n);
-	/* whichever is closed first, the other goes on */
+	/* whichever is closed first, the other continues to work */
 	struct fid_ep *left = main_first ? loud : n.ep;
 	CHECK_OK(fi_close(main_first ? &n.ep->fid : &loud->fid));
 	if (rank == 0) {
@@ -258,7 +258,7 @@ static void test_ep_alias_has_its_own_flags_and_life(void **state)
 
 /* --- several endpoints -------------------------------------------------------------------------------------------- */
 
-/* Three endpoints per process, one shared transmit queue, own receive queues and vectors, as GASNet has them. */
+/* Three endpoints per process, one shared transmit queue, separate receive queues and vectors, as in GASNet. */
 static void several(int rank, void *arg)
 {
 	enum { EPS = 3, EACH = 100 };
@@ -349,7 +349,7 @@ static long status_of(const char *name)
 	return value;
 }
 
-/* A thread that was joined is counted for a moment longer. */
+/* A joined thread is still counted for a moment. */
 static bool threads_end_soon(long threads)
 {
 	for (int i = 0; i < 5000; i++) {
@@ -360,7 +360,7 @@ static bool threads_end_soon(long threads)
 	return false;
 }
 
-/* What is closed is gone when fi_close returns: descriptors, threads, memory. */
+/* A closed object's resources are gone when fi_close returns: descriptors, threads, memory. */
 static void thousand(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -370,7 +370,7 @@ static void thousand(int rank, void *arg)
 	(void)rank;
 	(void)arg;
 	const int fds_before = open_fds();
-	const long threads_before = status_of("Threads"); /* more than one where the ranks are threads */
+	const long threads_before = status_of("Threads"); /* more than one if the ranks are threads */
 	for (int i = 0; i < 1000; i++) {
 		node_open(&n, &o);
 		CHECK_EQ(fi_av_insert(n.av, n.name, 1, &n.self, 0, NULL), 1);
@@ -383,7 +383,7 @@ static void thousand(int rank, void *arg)
 		CHECK(threads_end_soon(threads_before));
 	}
 	CHECK_EQ(fds, fds_before);
-	CHECK(TEST_SLOW || status_of("VmRSS") < kib + 1024); /* sanitizers keep what was freed */
+	CHECK(TEST_SLOW || status_of("VmRSS") < kib + 1024); /* sanitizers retain freed memory */
 }
 
 static void test_ep_a_thousand_opened_and_closed_leave_nothing(void **state)
@@ -392,7 +392,7 @@ static void test_ep_a_thousand_opened_and_closed_leave_nothing(void **state)
 	team_run(1, thousand, NULL);
 }
 
-/* Open and close, again and again, with traffic in between: nothing is left behind. */
+/* Opens and closes repeatedly, with traffic in between: nothing is left behind. */
 static void again_and_again(int rank, void *arg)
 {
 	const struct node_opts *o = arg;
@@ -446,7 +446,7 @@ static void tables(int rank, void *arg)
 	CHECK_OK(fi_ep_bind(ep, &stx->fid, 0));
 	CHECK_OK(fi_close(&ep->fid));
 	CHECK_OK(fi_close(&stx->fid));
-	/* what the manual page lists as unsupported */
+	/* the calls that the manual page lists as unsupported */
 	CHECK_EQ(fi_scalable_ep(n.domain, n.info, &ep, NULL), -FI_ENOSYS);
 	CHECK_EQ(fi_srx_context(n.domain, NULL, &ep, NULL), -FI_ENOSYS);
 	CHECK_EQ(fi_passive_ep(n.fabric, n.info, &pep, NULL), -FI_ENOSYS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every wrong use gets the right code, from the call or as an error entry, and touches no memory: keys, rights, bounds,
- * addresses, sizes. Peers that are not what their address says are in test_prov_errors_peer.c. Built twice; the direct
- * build trusts key 0 by design, so all cases use other keys.
+ * addresses, sizes. Peers that do not match their address are in test_prov_errors_peer.c. Built twice; the direct build
+ * trusts key 0 by design, so all cases use other keys.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -13,7 +13,7 @@
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
-/* --- target errors: every one-sided call answers alike ------------------------------------------------------------ */
+/* --- target errors: the same from every one-sided call ------------------------------------------------------------ */
 
 enum {
 	C_WRITE,
@@ -74,7 +74,8 @@ static ssize_t issue(struct node *n, int call, fi_addr_t dest, uint64_t pos, uin
 	}
 }
 
-/* Calls with a completion report there; an inject either answers itself or, found out later, leaves an entry too. */
+/* Calls with a completion fail in its entry; an inject either returns the error itself or, if it is found later, leaves
+ * an entry too. */
 static void must_fail(struct node *n, fi_addr_t dest, uint64_t pos, uint64_t key, int want)
 {
 	for (int c = 0; c < C_CALLS; c++) {
@@ -93,9 +94,9 @@ static void must_fail(struct node *n, fi_addr_t dest, uint64_t pos, uint64_t key
 		CHECK(strlen(fi_cq_strerror(n->tx_cq, err.prov_errno, err.err_data, NULL, 0)) > 5);
 		CHECK_EQ(fi_cntr_readerr(n->c_write) + fi_cntr_readerr(n->c_read), before + 1);
 		for (size_t i = 0; i < sizeof g_res; i++)
-			CHECK_EQ(((unsigned char *)g_res)[i], 0x77); /* nothing came back */
+			CHECK_EQ(((unsigned char *)g_res)[i], 0x77); /* nothing was returned */
 	}
-	CHECK_EQ(fi_cntr_read(n->c_write), 0); /* and nothing counted as done */
+	CHECK_EQ(fi_cntr_read(n->c_write), 0); /* and nothing is counted as done */
 	CHECK_EQ(fi_cntr_read(n->c_read), 0);
 	struct fi_cq_tagged_entry e;
 	CHECK_EQ(fi_cq_read(n->tx_cq, &e, 1), -FI_EAGAIN);
@@ -129,7 +130,7 @@ static void target_errors(int rank, void *arg)
 			must_fail(&n, dest, r[target].start, 0x8000000000000000u, FI_EKEYREJECTED);
 			must_fail(&n, dest, rr[target].start, 22, FI_EACCES);
 			if (kind != MEM_WHOLE) {
-				must_fail(&n, dest, r[target].start + 1000, 21, FI_EACCES);    /* behind the end */
+				must_fail(&n, dest, r[target].start + 1000, 21, FI_EACCES);    /* beyond the end */
 				must_fail(&n, dest, r[target].start + 992 + 1, 21, FI_EACCES); /* across it */
 				must_fail(&n, dest, r[target].start + UINT64_MAX - 7, 21, FI_EACCES); /* wraps around */
 				must_fail(&n, dest, 1ull << 40, 21, FI_EACCES);
@@ -160,7 +161,7 @@ static void test_errors_wrong_target_is_reported_and_untouched(void **state)
 	}
 }
 
-/* Whole address space: an address where nothing is mapped is an error for the initiator, not the end of the target. */
+/* Whole address space: access to an unmapped address is an error for the initiator and does not kill the target. */
 static void unmapped_address(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .progress = *(enum fi_progress *)arg};
@@ -171,7 +172,7 @@ static void unmapped_address(int rank, void *arg)
 	mem_open(&n, &m, MEM_WHOLE, 4096, 6);
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
-	/* nothing, and memory that may only be read: both agree on where */
+	/* unmapped memory, and read-only memory; rank 1 publishes the addresses */
 	uint64_t *place = team_shared();
 	if (rank == 1) {
 		void *hole = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -197,7 +198,7 @@ static void unmapped_address(int rank, void *arg)
 			wait_cq_error(&n, n.tx_cq, &err);
 			CHECK_EQ(err.err, FI_EFAULT);
 		}
-		CHECK_OK(RETRY(&n, issue(&n, C_READ, n.peer[1], place[1], 6))); /* reading it is fine */
+		CHECK_OK(RETRY(&n, issue(&n, C_READ, n.peer[1], place[1], 6))); /* reading it works */
 		wait_tx(&n, 1);
 		g_buf[0] = 5; /* and the target lives */
 		CHECK_OK(RETRY(&n, issue(&n, C_ATOMIC, n.peer[1], r[1].start + 8, 6)));
@@ -257,7 +258,7 @@ static void oversized_injects(struct node *n, struct mem *m, unsigned char *buf,
 	memset(m->base, 0, m->len);
 }
 
-/* too many pieces, lengths that do not fit each other, none at all */
+/* too many pieces, lengths that do not match, no pieces at all */
 static void wrong_pieces(struct node *n, unsigned char *buf)
 {
 	struct iovec iov[5];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Addresses that lead to the wrong process, segments that are not what they seem, and users who may not attach: the
- * caller gets an error, and nobody's memory is touched. Built twice.
+ * caller gets an error, and no process's memory is touched. Built twice.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -61,7 +61,7 @@ static void stale(int rank, void *arg)
 		const struct parts me = take_apart(names[0]), other = take_apart(names[1]), dead = take_apart(names[2]);
 		team_kill(2);
 		refuse_name(&n, &dead, -FI_EHOSTUNREACH);
-		/* a pid that came back as another process: the number is alive, the rest is not */
+		/* a pid that another process reused: the number is alive, the rest does not match */
 		struct parts p = dead;
 		p.pid = other.pid;
 		refuse_name(&n, &p, -FI_EHOSTUNREACH);
@@ -74,10 +74,10 @@ static void stale(int rank, void *arg)
 				refuse_name(&n, &p, -FI_EHOSTUNREACH);
 		p.fd = 9999;
 		refuse_name(&n, &p, -FI_EHOSTUNREACH);
-		p = other; /* "another host" that shares our process numbers */
+		p = other; /* "another host" with the same process numbers */
 		p.host ^= 1;
 		refuse_name(&n, &p, -FI_EHOSTUNREACH);
-		p = me; /* process 1 is not ours to open, or has no such file */
+		p = me; /* we may not open process 1, or it has no such file */
 		p.pid = 1;
 		char name[ADDR_BYTES] = {0};
 		fi_addr_t dest;
@@ -102,7 +102,7 @@ static void test_errors_stale_or_forged_address_reaches_nobody(void **state)
 
 /* --- segments that are not what they seem ------------------------------------------------------------------------- */
 
-/* The first bytes of every segment: what the opener believes only after it has compared it. */
+/* The first bytes of every segment, which the opener trusts only after it has compared them. */
 struct header {
 	uint64_t magic;
 	uint32_t version, kind;
@@ -132,7 +132,7 @@ enum {
 	S_CASES
 };
 
-/* A descriptor in this process that holds a copy of the endpoint's segment, spoilt in one way. */
+/* A descriptor in this process of a copy of the endpoint's segment, corrupted in one way. */
 static int spoilt(int original, int how)
 {
 	int fds[2];
@@ -179,7 +179,7 @@ static int spoilt(int original, int how)
 		h->pid++;
 		break;
 	case S_SLOTS:
-		behind[6] *= 2; /* more slots than the file has room for */
+		behind[6] *= 2; /* more slots than fit into the file */
 		break;
 	case S_EAGER:
 		behind[4] = 0xffffffff;
@@ -226,7 +226,7 @@ static void segments(int rank, void *arg)
 			refuse_name(&n, &p, -FI_EHOSTUNREACH);
 		}
 		CHECK_EQ(open_fds(), before);
-		/* the proof that the copies were otherwise good: the faithful one is taken for an endpoint */
+		/* the proof that the copies were otherwise good: the faithful one is accepted as an endpoint */
 		fi_addr_t dest;
 		uint64_t v = 1;
 		p.fd = (unsigned)fds[S_FAITHFUL];
@@ -245,9 +245,9 @@ static void test_errors_segment_is_checked_before_it_is_believed(void **state)
 	team_run(2, segments, NULL);
 }
 
-/* --- who may attach ----------------------------------------------------------------------------------------------- */
+/* --- permission to attach ----------------------------------------------------------------------------------------- */
 
-/* A process of another user is refused by the kernel or by us, and the refusal has a code. */
+/* The kernel or the provider refuses a process of another user, with an error code. */
 static void other_user(int rank, void *arg)
 {
 	struct node n;
@@ -262,7 +262,7 @@ static void other_user(int rank, void *arg)
 		uint64_t v = 1;
 		const ssize_t rc = fi_inject(n.ep, &v, 8, n.peer[0]);
 		CHECK(rc == -FI_EACCES || rc == -FI_EHOSTUNREACH);
-	} else { /* root could open it, and must not believe it all the same */
+	} else { /* root could open it, but still must not trust it */
 		uint64_t v = 1;
 		const ssize_t rc = fi_inject(n.ep, &v, 8, n.peer[1]);
 		CHECK(rc == -FI_EACCES || rc == -FI_EHOSTUNREACH);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #pragma GCC diagnostic ignored                                                                                         \
-	"-Wdeprecated-declarations" /* fi_domain_bind, fi_poll: deprecated since libfabric 2, and served */
+	"-Wdeprecated-declarations" /* fi_domain_bind, fi_poll: deprecated since libfabric 2, still work */
 
 static const enum fi_wait_obj waits[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD};
 
@@ -29,7 +29,7 @@ static void lifetimes(int rank, void *arg)
 	CHECK(fabric->fid.context == &context && fabric->fid.fclass == FI_CLASS_FABRIC);
 	CHECK_OK(fi_domain(fabric, info, &domain, &context));
 	CHECK(domain->fid.context == &context && domain->fid.fclass == FI_CLASS_DOMAIN);
-	CHECK_OK(fi_domain2(fabric, info, &second, 0, NULL)); /* two of them keep apart */
+	CHECK_OK(fi_domain2(fabric, info, &second, 0, NULL)); /* the two are separate */
 	CHECK_EQ(fi_domain2(fabric, info, &second, FI_PEER, NULL), -FI_EBADFLAGS);
 	CHECK_OK(fi_eq_open(fabric, &ea, &eq, &context));
 	CHECK_EQ(fi_close(&fabric->fid), -FI_EBUSY);
@@ -37,12 +37,12 @@ static void lifetimes(int rank, void *arg)
 	CHECK_EQ(fi_close(&domain->fid), -FI_EBUSY);
 	CHECK_EQ(fi_domain_bind(domain, &av->fid, 0), -FI_EINVAL);
 	CHECK_OK(fi_domain_bind(domain, &eq->fid, 0));
-	CHECK_EQ(fi_domain_bind(domain, &eq->fid, 0), -FI_EINVAL); /* has one */
+	CHECK_EQ(fi_domain_bind(domain, &eq->fid, 0), -FI_EINVAL); /* it has one */
 	CHECK_EQ(fi_close(&eq->fid), -FI_EBUSY);
 	CHECK_OK(fi_close(&av->fid));
 	CHECK_OK(fi_close(&domain->fid));
 	CHECK_OK(fi_close(&second->fid));
-	CHECK_OK(fi_close(&eq->fid)); /* the domain let go of it */
+	CHECK_OK(fi_close(&eq->fid)); /* the domain released it */
 	CHECK_OK(fi_close(&fabric->fid));
 	fi_freeinfo(info);
 }
@@ -73,7 +73,7 @@ static void test_fabric_of_another_name_is_refused(void **state)
 	team_run(1, wrong_name, NULL);
 }
 
-/* Two domains of one process are two peers: they reach each other's regions, and their keys do not meet. */
+/* Two domains of one process are two peers: they reach each other's regions, and their keys do not collide. */
 static void two_domains(int rank, void *arg)
 {
 	struct node a, b;
@@ -94,7 +94,7 @@ static void two_domains(int rank, void *arg)
 	CHECK_OK(RETRY(&b, fi_read(b.ep, &back, 8, NULL, b.peer[0], 8, 1, NULL)));
 	wait_tx(&b, 1);
 	CHECK_EQ(back, 0);
-	/* an atomic on private memory needs the other domain's progress, also when that is ours */
+	/* an atomic on private memory needs the other domain's progress, even if that domain is our own */
 	CHECK_OK(RETRY(&a, fi_atomic(a.ep, &v, 1, NULL, a.peer[1], 8, 1, FI_UINT64, FI_SUM, NULL)));
 	const double end = hang_end();
 	struct fi_cq_tagged_entry e;
@@ -125,7 +125,7 @@ static void *write_later(void *arg)
 	return NULL;
 }
 
-/* Three entries fill it; they come out in order, and looking takes none out. */
+/* Three entries fill it; they come out in order, and a peek removes none. */
 static void fill_and_read(struct fid_eq *eq)
 {
 	struct fi_eq_entry e = {.data = 1}, got;
@@ -142,7 +142,7 @@ static void fill_and_read(struct fid_eq *eq)
 	CHECK_EQ(fi_eq_read(eq, &event, &got, 4, 0), -FI_ETOOSMALL);
 	for (uint64_t i = 0; i < 3; i++) {
 		memset(&got, 0, sizeof got);
-		CHECK_EQ(fi_eq_read(eq, &event, &got, sizeof got, FI_PEEK), (ssize_t)sizeof got); /* looks only */
+		CHECK_EQ(fi_eq_read(eq, &event, &got, sizeof got, FI_PEEK), (ssize_t)sizeof got); /* only peeks */
 		CHECK(event == 100 + i && got.data == i);
 		memset(&got, 0, sizeof got);
 		CHECK_EQ(fi_eq_read(eq, &event, &got, sizeof got, 0), (ssize_t)sizeof got);
@@ -265,7 +265,7 @@ static void poll_set(int rank, void *arg)
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 	const double end = hang_end();
 	int rc;
-	while ((rc = fi_poll(set, ctx, 4)) == 0) /* progress comes with it */
+	while ((rc = fi_poll(set, ctx, 4)) == 0) /* it also makes progress */
 		CHECK(now_s() < end);
 	CHECK_EQ(rc, 1);
 	CHECK(ctx[0] == &a);
@@ -279,7 +279,7 @@ static void poll_set(int rank, void *arg)
 	CHECK_EQ(fi_poll_del(set, &n.c_write->fid, 0), -FI_EINVAL);
 	CHECK_OK(fi_cntr_add(n.c_write, 1));
 	CHECK_EQ(fi_poll(set, ctx, 4), 0);
-	/* members cannot go away */
+	/* members cannot be closed */
 	CHECK_OK(fi_cq_open(n.domain, &ca, &cq, NULL));
 	CHECK_OK(fi_cntr_open(n.domain, &na, &cntr, NULL));
 	CHECK_OK(fi_poll_add(set, &cq->fid, 0));
@@ -318,7 +318,7 @@ static void trywait(int rank, void *arg)
 	CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 	const double end = hang_end();
-	while (fi_trywait(n.fabric, both, 1) == 0) /* something came: do not sleep */
+	while (fi_trywait(n.fabric, both, 1) == 0) /* an event arrived: do not sleep */
 		CHECK(now_s() < end);
 	CHECK_EQ(fi_trywait(n.fabric, &both[1], 1), -FI_EAGAIN);
 	CHECK_OK(fi_trywait(n.fabric, &both[1], 1)); /* seen */
@@ -342,8 +342,7 @@ static void test_trywait_says_whether_to_sleep(void **state)
 	team_run(1, trywait, NULL);
 }
 
-/* A child of fork() inherits the library's state; it may open its own objects, and its peers' deaths are seen there
- * too. */
+/* A child of fork() inherits the library's state; it can open its own objects, and also notices its peers' deaths. */
 static void after_fork_child(int rank, void *arg);
 
 static void after_fork(int rank, void *arg)
@@ -351,7 +350,7 @@ static void after_fork(int rank, void *arg)
 	struct node n;
 	(void)rank;
 	(void)arg;
-	node_open(&n, NULL); /* a watcher thread runs now, and will not in the child */
+	node_open(&n, NULL); /* a watcher thread runs now, but not in the child */
 	team_run(2, after_fork_child, NULL);
 	node_close(&n);
 }

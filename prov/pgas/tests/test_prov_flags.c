@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every call that takes flags, with each of the 64 bits alone: a bit that the call honours is taken, every other is
- * refused with -FI_EBADFLAGS, and a call that was refused moved no counter, changed no memory and made no completion.
- * What is honoured stands here a second time, by fi_pgas(7) and libfabric's manual pages.
+ * Every call that takes flags, with each of the 64 bits alone: a bit that the call honours is accepted, every other is
+ * refused with -FI_EBADFLAGS, and a refused call moved no counter, changed no memory and made no completion. The
+ * honoured flags are repeated here, from fi_pgas(7) and libfabric's manual pages.
  */
 #include "common.h"
 #include "flags.h"
 
-/* Taken: not refused for its flags. What else may be wrong with such a call is for other tests. */
+/* Accepted: not refused for its flags. Other errors of such a call are for other tests. */
 static void try_bits(struct bench *b, const struct flagged *call)
 {
 	static char doing[80];
@@ -42,7 +42,7 @@ static void test_flags_of_every_call_are_honoured_or_refused(void **state)
 	team_run(1, all_calls, &plain);
 }
 
-/* Transfers of a domain with device memory go through other tables. */
+/* Transfers of a domain with device memory use other tables. */
 static void test_flags_with_device_memory_are_honoured_or_refused(void **state)
 {
 	static struct node_opts hmem = {
@@ -51,7 +51,7 @@ static void test_flags_with_device_memory_are_honoured_or_refused(void **state)
 	team_run(1, all_calls, &hmem);
 }
 
-/* What deferred work would be, had it been offered: the counter stands at 0 of 1000. */
+/* Deferred work, if it were supported: the counter stands at 0 of 1000. */
 static void trigger(int rank, void *arg)
 {
 	struct bench b;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile peer of the same user: it attaches as any peer does, and then writes garbage into everything of the others
- * that is mapped writable here, the rings, eager buffers, attach tables, doorbells, locks and counters, while they
- * communicate. What it destroys is lost; but nobody crashes, every call returns, nothing outside of registered memory
- * is written, all can close what they have, and fresh endpoints work afterwards. Built twice.
+ * A hostile peer of the same user: it attaches like any peer, and then writes garbage into everything the others have
+ * mapped writable here, the rings, eager buffers, attach tables, doorbells, locks and counters, while they communicate.
+ * What it destroys is lost; but no process crashes, every call returns, nothing outside of registered memory is
+ * written, all can close their objects, and fresh endpoints work afterwards. Built twice.
  *
- * PGAS_FUZZ_SECONDS: how long each case lasts. PGAS_FUZZ_SEED: a seed that was printed.
+ * PGAS_FUZZ_SECONDS: how long each case lasts. PGAS_FUZZ_SEED: a seed printed by an earlier run.
  */
 #include "common.h"
 
@@ -20,7 +20,7 @@
 #define REGION 65536u
 #define LONG_MESSAGE 100000u
 #define RECEIVES 16
-#define CALL_S 45.0 /* a call may wait for a lock that nobody gives back: ten seconds, and a busy machine */
+#define CALL_S 45.0 /* a call may wait for an abandoned lock: ten seconds, and a busy machine */
 
 static const char *const env_mapped[] = {"FI_PGAS_RX_SLOTS=64", "FI_PGAS_EAGER_COUNT=8", NULL};
 static const char *const env_requests[] = {"FI_PGAS_RX_SLOTS=64", "FI_PGAS_EAGER_COUNT=8", "FI_PGAS_MAP=0",
@@ -70,7 +70,7 @@ static bool has_area(const struct area *list, int n, const struct area *a)
 	return false;
 }
 
-/* A place to write to: pages that were used, as a rule, because most of a segment never is. */
+/* A place to write to: usually pages that were used, because most of a segment never is. */
 static char *place(const struct area *a, uint64_t *s, bool any)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = a->len / page;
@@ -100,7 +100,7 @@ static void spoil(char *pos, uint64_t *s)
 		value = old ^ 1ull << r % 64;
 		break;
 	case 2:
-		value = old + (r % 9) - 4; /* a neighbour of what was right */
+		value = old + (r % 9) - 4; /* close to the right value */
 		break;
 	case 3:
 		value = r % 3 ? 0 : UINT64_MAX;
@@ -129,8 +129,8 @@ static void vandal(struct node *n, uint64_t *s, double end)
 	for (int i = 0; i < mapped; i++)
 		if (!has_area(own, owned, &all[i]))
 			all[count++] = all[i];
-	CHECK_EQ(count, 2 * TALKERS);      /* of each an endpoint's and a domain's segment */
-	const uint64_t calm = next(s) % 3; /* 0: no pause, nobody gets much done */
+	CHECK_EQ(count, 2 * TALKERS);      /* an endpoint's and a domain's segment of each */
+	const uint64_t calm = next(s) % 3; /* 0: no pause, little gets done */
 	while (now_s() < end) {
 		const struct area *a = &all[next(s) % (uint64_t)count];
 		char *pos = place(a, s, next(s) % 16 == 0);
@@ -143,7 +143,7 @@ static void vandal(struct node *n, uint64_t *s, double end)
 	}
 }
 
-/* --- those who communicate ---------------------------------------------------------------------------------------- */
+/* --- the talkers -------------------------------------------------------------------------------------------------- */
 
 struct talker {
 	struct node n;
@@ -154,7 +154,7 @@ struct talker {
 	double slowest;
 };
 
-/* Every call is timed: whatever it answers, it must answer. */
+/* Every call is timed: whatever it returns, it must return. */
 #define TIMED(t_arg, call_arg)                                                                                         \
 	({                                                                                                             \
 		const double begin_ = now_s();                                                                         \
@@ -253,7 +253,7 @@ static void talk(struct talker *t, int rank, uint64_t *s, double end)
 		post(t, i);
 	}
 	while (now_s() < end) {
-		if (t->waiting < 200) /* what was lost never completes */
+		if (t->waiting < 200) /* destroyed operations never complete */
 			say_something(t, s);
 		else
 			t->waiting = 0;
@@ -279,7 +279,7 @@ static void talker_close(struct talker *t)
 {
 	CHECK_OK(TIMED(t, fi_close(&t->n.ep->fid)));
 	t->n.ep = NULL;
-	mem_close(&t->window); /* nothing beside the regions was written */
+	mem_close(&t->window); /* nothing outside the regions was written */
 	mem_close(&t->plain);
 	node_close(&t->n);
 	for (int i = 0; i < RECEIVES; i++)

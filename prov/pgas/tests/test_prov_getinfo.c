@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_getinfo: every field of the hints, accepted and refused; what comes back; registration modes. What real clients
- * ask is in test_prov_getinfo_clients.c, names and text in test_prov_getinfo_names.c. Nothing here opens an object.
+ * fi_getinfo: every field of the hints, accepted and refused; the returned entries; registration modes. Hints of real
+ * clients are in test_prov_getinfo_clients.c, names and text in test_prov_getinfo_names.c. Nothing here opens an
+ * object.
  */
 #include "getinfo.h"
 
@@ -199,7 +200,7 @@ static const struct {
 	NO(rx_iov_over),
 };
 
-/* What is answered satisfies the hint that was given. */
+/* The entry satisfies the hint. */
 static void satisfies(const struct fi_info *i, const struct fi_info *h)
 {
 	CHECK_EQ(i->ep_attr->type, FI_EP_RDM);
@@ -283,7 +284,7 @@ static void test_getinfo_threading_and_progress_are_echoed(void **state)
 	team_run(1, echoes, NULL);
 }
 
-/* Only what was asked for comes back as capability, with the directions it implies. */
+/* Only the requested capabilities are returned, with the directions they imply. */
 static void caps(int rank, void *arg)
 {
 	static const struct {
@@ -332,13 +333,13 @@ static void no_hints(int rank, void *arg)
 			continue;
 		ours++;
 		if (ours == 1)
-			full(i); /* a client that looks at the first entry only must see everything */
+			full(i); /* a client that reads only the first entry must see everything */
 		version = i->fabric_attr->prov_version;
 		CHECK(i->src_addr != NULL && i->src_addrlen == ADDR_BYTES);
 	}
 	CHECK(ours >= 1);
 	fi_freeinfo(list);
-	/* FI_PROV_ATTR_ONLY: libfabric itself answers with every provider's name and version, whatever the hints say */
+	/* FI_PROV_ATTR_ONLY: libfabric itself returns every provider's name and version, whatever the hints say */
 	struct fi_info *h = hints_new();
 	h->ep_attr->type = FI_EP_MSG;
 	CHECK_OK(fi_getinfo(TEST_API, NULL, NULL, FI_PROV_ATTR_ONLY, h, &list));
@@ -394,7 +395,8 @@ static void mr_modes(int rank, void *arg)
 	i = ask(TEST_API, NULL, NULL, 0, h, 0);
 	CHECK_EQ(i->domain_attr->mr_mode, API_MR_SCALABLE);
 	fi_freeinfo(i);
-	/* new style: none needed, whatever is offered; who wants provider keys or addresses finds an entry with them */
+	/* new style: none needed, whatever is offered; a client that wants provider keys or addresses finds an entry
+	 * with them */
 	static const int offers[] = {0,
 				     FI_MR_LOCAL,
 				     FI_MR_LOCAL | FI_MR_RAW | FI_MR_HMEM,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_getinfo with the hints of real clients: what they ask, and what they rely on in the answer. */
+/* fi_getinfo with the hints of real clients: what they request, and what they rely on in the result. */
 #include "getinfo.h"
 
 static void sandia(int rank, void *arg)
@@ -76,7 +76,7 @@ static void mpich(int rank, void *arg)
 			first = i;
 	CHECK(first != NULL);
 	full(first);
-	/* the second query asks for what the first one told */
+	/* the second query requests what the first one returned */
 	struct fi_info *h = hints_new();
 	h->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_DIRECTED_RECV;
 	h->domain_attr->threading = FI_THREAD_DOMAIN;

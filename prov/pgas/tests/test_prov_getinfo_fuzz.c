@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_getinfo with random hints: what is answered keeps every promise that the hints asked for, what can be met is met,
- * and what cannot is refused. A sample of the answers is opened and used. PGAS_TEST_SEED and PGAS_TEST_COUNT choose
+ * fi_getinfo with random hints: every answer meets all the promises that the hints requested, hints that can be met are
+ * met, and others are refused. A sample of the answers is opened and used. PGAS_TEST_SEED and PGAS_TEST_COUNT select
  * other hints.
  */
 #include "getinfo.h"
@@ -38,9 +38,9 @@ static bool once_in(uint64_t n)
 	(API_ORDER_STRICT | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW |                \
 	 FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 
-static bool g_wild; /* the hints being made have something that need not be met */
+static bool g_wild; /* the current hints include something that need not be met */
 
-/* A number that can be met: mostly small, often at an end. Or, seldom, any number at all. */
+/* A number that can be met: mostly small, often at a limit. Rarely, any number at all. */
 static uint64_t number(uint64_t most)
 {
 	static const uint64_t odd[] = {1, 2, 16, 4095, 4096, 4097, 65535, 65536, 65537, 1ull << 32, SIZE_MAX};
@@ -53,7 +53,7 @@ static uint64_t number(uint64_t most)
 	return once_in(3) ? most : most == UINT64_MAX ? any() : below(most + 1);
 }
 
-/* Some bits of a set; seldom one that is not in it. */
+/* Some bits of a set; rarely one outside it. */
 static uint64_t bits(uint64_t set)
 {
 	if (!once_in(4))
@@ -68,14 +68,14 @@ static uint64_t bits(uint64_t set)
 static void make_caps(struct fi_info *h)
 {
 	h->caps = bits(TX_CAPS | RX_CAPS | DOMAIN_CAPS);
-	/* what contexts ask is part of what the endpoint asks, directions counted in that a primary capability
+	/* what contexts request is part of what the endpoint requests, including directions that a primary capability
 	 * implies */
 	uint64_t have = h->caps ? h->caps : UINT64_MAX;
 	if ((have & (FI_MSG | FI_TAGGED)) && !(have & (FI_SEND | FI_RECV)))
 		have |= FI_SEND | FI_RECV;
 	if ((have & (FI_RMA | FI_ATOMIC)) && !(have & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
 		have |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-	if (!(have & (FI_LOCAL_COMM | FI_REMOTE_COMM))) /* both, unless one was chosen */
+	if (!(have & (FI_LOCAL_COMM | FI_REMOTE_COMM))) /* both, unless one was selected */
 		have |= FI_LOCAL_COMM | FI_REMOTE_COMM;
 	if (once_in(40)) {
 		have = UINT64_MAX;
@@ -137,7 +137,7 @@ static void make_domain(struct fi_info *h, uint32_t api)
 		d->mr_mode = (int)(any() & below(16));
 		g_wild = true;
 	}
-	if (once_in(10) && h->caps && api >= FI_VERSION(1, 5)) { /* device memory is for who asks in both places */
+	if (once_in(10) && h->caps && api >= FI_VERSION(1, 5)) { /* device memory requires both */
 		h->caps |= FI_HMEM;
 		d->mr_mode |= FI_MR_HMEM;
 	}
@@ -308,7 +308,7 @@ static void wait_flags(struct fid_cq *cq, uint64_t flags)
 	}
 }
 
-/* One message of inject_size and one word written, read and added to, as far as the answer's capabilities go. */
+/* One message of inject_size and one word written, read and added to, as far as the answer's capabilities allow. */
 static void use(struct node *n)
 {
 	const uint64_t caps = n->info->caps, word = 7;
@@ -358,7 +358,7 @@ static void open_and_use(struct fi_info *info)
 	struct fi_av_attr aa = {.type = info->domain_attr->av_type};
 	struct fi_cq_attr ca = {.format = FI_CQ_FORMAT_TAGGED, .size = 64};
 	size_t len = sizeof n.name;
-	free(n.info->src_addr); /* a name of its own would be taken by the next one */
+	free(n.info->src_addr); /* the next one would use the same name */
 	n.info->src_addr = NULL;
 	n.info->src_addrlen = 0;
 	CHECK_OK(fi_fabric(n.info->fabric_attr, &n.fabric, NULL));
@@ -385,7 +385,7 @@ static uint64_t from_env(const char *name, uint64_t otherwise)
 	return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* Whether it was answered. */
+/* Returns whether fi_getinfo accepted the hints. */
 static bool one(uint64_t which, bool open)
 {
 	struct fi_info *h = hints_new(), *list = NULL;
@@ -437,7 +437,7 @@ static void random_hints(int rank, void *arg)
 	}
 	printf("seed %llu: %llu hints, %llu answered, %llu opened\n", (unsigned long long)seed,
 	       (unsigned long long)count, (unsigned long long)answered, (unsigned long long)opened);
-	CHECK(answered > count / 4 && answered < count); /* else the hints are too wild, or too tame */
+	CHECK(answered > count / 4 && answered < count); /* otherwise the hints are too wild, or too tame */
 }
 
 static void test_getinfo_random_hints_get_what_they_ask(void **state)

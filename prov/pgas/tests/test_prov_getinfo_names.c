@@ -18,7 +18,7 @@ static void names(int rank, void *arg)
 	CHECK(strcmp(i->src_addr, "fi_pgas://@svc1") == 0 && !i->dest_addr);
 	fi_freeinfo(i);
 	static const char *const here[] = {"localhost", "127.0.0.1", "::1", NULL};
-	for (int k = 0; k < 4; k++) { /* "that one I want to talk to", by every name this host has */
+	for (int k = 0; k < 4; k++) { /* "the peer to talk to", by every name of this host */
 		i = ask(TEST_API, here[k] ? here[k] : host, "svc1", 0, h, 0);
 		CHECK(i->dest_addr && strcmp(i->dest_addr, "fi_pgas://@svc1") == 0);
 		CHECK_EQ(i->dest_addrlen, ADDR_BYTES);
@@ -26,7 +26,7 @@ static void names(int rank, void *arg)
 	}
 	i = ask(TEST_API, "127.0.0.1", "svc1", FI_NUMERICHOST, h, 0);
 	fi_freeinfo(i);
-	ask(TEST_API, "192.0.2.77", "svc1", 0, h, -FI_ENODATA); /* somebody else's */
+	ask(TEST_API, "192.0.2.77", "svc1", 0, h, -FI_ENODATA); /* another host's */
 	ask(TEST_API, "no.such.host.invalid", "svc1", 0, h, -FI_ENODATA);
 	ask(TEST_API, "localhost", "with/slash", 0, h, -FI_ENODATA);
 	char long_name[64];
@@ -77,7 +77,7 @@ static void text(int rank, void *arg)
 	static const char protocol[] = "protocol: ";
 	const size_t before = sizeof protocol - 1;
 	const char *unknown = strstr(s, "Unknown");
-	/* libfabric 2 has no name for protocols of a provider's own */
+	/* libfabric 2 has no name for a provider's own protocols */
 	if (unknown && unknown >= s + before && strncmp(unknown - before, protocol, before) == 0)
 		unknown = strstr(unknown + 1, "Unknown");
 	CHECK(!unknown);
@@ -112,11 +112,11 @@ static void parameters(int rank, void *arg)
 		bool known = false;
 		for (size_t j = 0; j < ARRAY_SIZE(all); j++)
 			known = known || strcmp(all[j], p[k].name) == 0;
-		CHECK(known); /* a new one wants a test */
+		CHECK(known); /* add a test for a new one */
 		if (strcmp(p[k].name, "FI_PGAS_EAGER_COUNT") == 0)
-			CHECK(p[k].value && strcmp(p[k].value, "7") == 0); /* what the environment says is shown */
+			CHECK(p[k].value && strcmp(p[k].value, "7") == 0); /* the value from the environment is shown */
 		if (strcmp(p[k].name, "FI_PGAS_PEER_TIMEOUT") == 0)
-			CHECK(strstr(p[k].help_string, "(default 30)")); /* TCP's repetitions need that long */
+			CHECK(strstr(p[k].help_string, "(default 30)")); /* TCP's retransmissions need that long */
 	}
 	CHECK_EQ(ours, ARRAY_SIZE(all));
 	fi_freeparams(p);
@@ -129,7 +129,7 @@ static void test_getinfo_parameters_are_listed(void **state)
 	team_run_env(1, parameters, NULL, env);
 }
 
-/* A value out of range is not taken: the endpoint works with the default. */
+/* A value out of range is ignored: the endpoint works with the default. */
 static void refuse_nonsense(int rank, void *arg)
 {
 	struct node n;
@@ -174,7 +174,7 @@ static void same_limits(const struct fi_info *a, const struct fi_info *b)
 	CHECK(a->ep_attr->max_order_waw_size == b->ep_attr->max_order_waw_size);
 }
 
-/* FI_PGAS_NET may change between two calls: what counts is what it says now. */
+/* FI_PGAS_NET may change between two calls: its current value counts. */
 static void remote_comm(int rank, void *arg)
 {
 	struct fi_info *h = hints_new(), *with, *without;
@@ -197,7 +197,7 @@ static void remote_comm(int rank, void *arg)
 	h->domain_attr->caps = FI_REMOTE_COMM;
 	ask(TEST_API, NULL, NULL, 0, h, -FI_ENODATA);
 	h->domain_attr->caps = 0;
-	/* whoever asks for it gets the truth: there is no such interface */
+	/* a client that requests it is refused: there is no such interface */
 	setenv("FI_PGAS_NET", "auto:no-such-interface", 1);
 	h->caps = FI_MSG | FI_REMOTE_COMM;
 	ask(TEST_API, NULL, NULL, 0, h, -FI_ENODATA);
@@ -214,7 +214,7 @@ static void test_getinfo_remote_comm_needs_a_network(void **state)
 	team_run(1, remote_comm, NULL);
 }
 
-/* A network that is asked for and cannot be had fails a domain that would open the link, and only that one. */
+/* A requested network that is not available fails a domain that would open the link, and only that one. */
 static void local_comm(int rank, void *arg)
 {
 	static const struct {

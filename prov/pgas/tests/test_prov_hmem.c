@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory, FI_HMEM: what fi_getinfo says, what registration refuses, and one-sided operations between host and
+ * Device memory, FI_HMEM: what fi_getinfo returns, what registration refuses, and one-sided operations between host and
  * device memory in all combinations, to oneself and to another process. Messages, failures and death are in
  * test_prov_hmem_msg.c. Built twice, and run again over the loopback wire and the link.
  */
@@ -22,7 +22,7 @@ static void offered(int rank, void *arg)
 {
 	(void)rank;
 	(void)arg;
-	/* who does not ask does not get it, and neither do programs that know nothing of it */
+	/* a client that does not request it does not get it; neither does one that does not know it */
 	struct fi_info *list = info_of(0, FI_MR_HMEM, 0);
 	for (const struct fi_info *i = list; i; i = i->next)
 		CHECK(!(i->caps & FI_HMEM) && !(i->domain_attr->mr_mode & FI_MR_HMEM));
@@ -30,7 +30,7 @@ static void offered(int rank, void *arg)
 	list = info_of(FI_MSG | FI_RMA, FI_MR_HMEM, 0);
 	CHECK(!(list->caps & FI_HMEM) && !(list->domain_attr->mr_mode & FI_MR_HMEM));
 	fi_freeinfo(list);
-	/* who asks must say that it gives descriptors */
+	/* a client that requests it must also offer to pass descriptors */
 	CHECK(info_of(FI_MSG | FI_HMEM, 0, -FI_ENODATA) == NULL);
 	CHECK(info_of(FI_MSG | FI_HMEM, API_MR_BASIC, -FI_ENODATA) == NULL);
 	list = info_of(FI_MSG | FI_RMA | FI_HMEM, FI_MR_HMEM | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR, 0);
@@ -65,20 +65,20 @@ static void refused(int rank, void *arg)
 	unsigned char *device = device_alloc(4096), host[64];
 	const struct iovec iov = {host, sizeof host}, both[2] = {{device, 64}, {host, 64}};
 	struct fi_mr_attr attr = {.mr_iov = &iov, .iov_count = 1, .access = ACCESS_ALL, .iface = kind->iface};
-	/* memory of the host, or beyond the end of the device's, or both in one region */
+	/* host memory, or past the end of the device's memory, or both in one region */
 	CHECK_EQ(box_register(&b, host, sizeof host, kind->iface, 1, &mr), -FI_EINVAL);
 	CHECK_EQ(box_register(&b, device, (size_t)1 << 40, kind->iface, 1, &mr), -FI_EINVAL);
 	CHECK_EQ(box_register(&b, device, SIZE_MAX, kind->iface, 1, &mr), -FI_EINVAL);
 	attr.mr_iov = both;
 	attr.iov_count = 2;
 	CHECK_EQ(fi_mr_regattr(b.n.domain, &attr, 0, &mr), -FI_EINVAL);
-	/* of another vendor's device, and of none that we know */
+	/* of another vendor's device, and of an unsupported one */
 	for (int i = 0; i < DEVICE_KINDS && !device_real(); i++)
 		if (&device_kinds[i] != kind)
 			CHECK_EQ(box_register(&b, device, 64, device_kinds[i].iface, 1, &mr), -FI_EINVAL);
 	CHECK_EQ(box_register(&b, device, 64, FI_HMEM_NEURON, 1, &mr), -FI_ENOSYS);
 	CHECK_EQ(box_register(&b, device, 64, FI_HMEM_SYNAPSEAI, 1, &mr), -FI_ENOSYS);
-	/* of another device of the same vendor; only CUDA tells */
+	/* of another device of the same vendor; only CUDA can tell */
 	attr.mr_iov = both;
 	attr.iov_count = 1;
 	attr.requested_key = 3;
@@ -89,12 +89,12 @@ static void refused(int rank, void *arg)
 	}
 	CHECK_EQ(fi_mr_regattr(b.n.domain, &attr, FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY, &mr), -FI_EINVAL);
 	CHECK_EQ(fi_mr_regattr(b.n.domain, &attr, 1ull << 40, &mr), -FI_EBADFLAGS);
-	/* nothing of all this is left: the same key is free */
+	/* the refused calls left nothing behind: the same key is free */
 	CHECK_OK(fi_mr_regattr(b.n.domain, &attr, FI_HMEM_DEVICE_ONLY, &mr));
 	CHECK_EQ(fi_mr_key(mr), 3);
 	CHECK_EQ(fi_mr_regattr(b.n.domain, &attr, 0, &b.mr_host), -FI_ENOKEY);
 	CHECK_OK(fi_close(&mr->fid));
-	/* memory of the host that the device's interface gave */
+	/* host memory allocated through the device's interface */
 	attr.mr_iov = &iov;
 	CHECK_OK(fi_mr_regattr(b.n.domain, &attr, FI_HMEM_HOST_ALLOC, &mr));
 	CHECK_OK(fi_close(&mr->fid));
@@ -133,7 +133,7 @@ static void no_driver(int rank, void *arg)
 	node_close(&b.n);
 }
 
-/* A driver that fails when the provider opens it leaves nothing behind, and may come back. */
+/* A driver that fails when the provider opens it leaves nothing behind, and may work again later. */
 static void driver_fails(int rank, void *arg)
 {
 	const struct device_kind *kind = &device_kinds[0];
@@ -190,7 +190,7 @@ static void one_sided(int rank, void *arg)
 	for (int target = 0; target < 2; target++)
 		for (int enable = 0; enable < 4; enable++)
 			for (size_t s = 0; s < ARRAY_SIZE(sizes); s++, seed++) {
-				/* what lies around it stays as it was */
+				/* the memory around it is unchanged */
 				box_fill(&b, enable & 1, TARGET - 64, 64, 7);
 				box_fill(&b, enable & 1, TARGET + sizes[s], 64, 8);
 				team_barrier(&b.n);
@@ -245,7 +245,7 @@ static void other_calls(int rank, void *arg)
 		box_get(&b, 1, PLACE, back, LEN);
 		box_get(&b, 0, PLACE, back + LEN, LEN);
 		CHECK_MEM(back, want, sizeof want);
-		/* who waits has the result when the call is back */
+		/* a call that waits returns with the result */
 		box_fill(&b, 1, PLACE, LEN, 5);
 		CHECK_OK(fi_readmsg(n->ep, &m, FI_PGAS_WAIT));
 		box_get(&b, 1, PLACE, back, LEN);
@@ -260,7 +260,7 @@ static void other_calls(int rank, void *arg)
 	}
 	team_barrier(n);
 	if (rank == 0) {
-		/* the source may be used again as soon as an injected call is back */
+		/* the source may be reused as soon as an injected call returns */
 		box_fill(&b, 1, 0, 64, 31);
 		CHECK_OK(RETRY(n, fi_inject_write(n->ep, b.device, 64, n->peer[1], 0, KEY_DEVICE)));
 		box_fill(&b, 1, 0, 64, 32);
@@ -275,7 +275,7 @@ static void other_calls(int rank, void *arg)
 		box_fill(&b, 1, 0, 64, 34);
 		CHECK_OK(RETRY(n, fi_inject_writedata(n->ep, b.device, 64, 4712, n->peer[1], 512, KEY_HOST)));
 		box_fill(&b, 1, 0, 64, 35);
-		/* beyond the region of the descriptor */
+		/* past the end of the descriptor's region */
 		CHECK_EQ(fi_write(n->ep, b.device + BOX_BYTES - 8, 16, desc[0], n->peer[1], 0, KEY_HOST, NULL),
 			 -FI_EINVAL);
 		CHECK_EQ(fi_write(n->ep, b.host, 16, desc[0], n->peer[1], 0, KEY_HOST, NULL), -FI_EINVAL);
@@ -290,7 +290,7 @@ static void other_calls(int rank, void *arg)
 		box_check(&b, 0, 512, 64, 34);
 	}
 	team_barrier(n);
-	if (rank == 0) { /* an inject has no entry of its own: this read comes behind it */
+	if (rank == 0) { /* an inject has no entry of its own: this read follows it */
 		CHECK_OK(RETRY(n, fi_read(n->ep, b.host, 8, NULL, n->peer[1], 0, KEY_DEVICE, NULL)));
 		wait_tx(n, 1);
 	}
@@ -308,7 +308,7 @@ static void test_hmem_pieces_data_and_injects(void **state)
 	on_all_kinds(2, other_calls);
 }
 
-/* Rights, ends and counters of a region are those of any other. */
+/* Rights, ends and counters of a region are the same as of any other. */
 static void rights(int rank, void *arg)
 {
 	struct node_opts o = hmem_opts();
@@ -395,7 +395,7 @@ static void atomics(int rank, void *arg)
 			wait_tx(n, 1);
 			box_get(&b, here, RES, &old, 8);
 			CHECK_EQ(old, 7);
-			/* injected; the read behind it is in order */
+			/* injected; the read after it is ordered */
 			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, box_at(&b, here, IN), 1, n->peer[1], AT, keys[there],
 							   FI_UINT64, FI_SUM)));
 			word = 1000;
@@ -429,7 +429,7 @@ static void atomics(int rank, void *arg)
 			for (int i = 0; i < MANY; i++)
 				CHECK_EQ(many[i], 2 * i);
 		}
-		/* all at once: nothing is lost */
+		/* all at once: no update is lost */
 		word = 0;
 		if (rank == 1)
 			box_set(&b, there, AT, &word, 8);
@@ -469,7 +469,7 @@ static void test_hmem_atomics(void **state)
 	on_all_kinds(3, atomics);
 }
 
-/* A client that takes the first answer with FI_HMEM must not get us on every machine. */
+/* A client that takes the first entry with FI_HMEM must not get our provider on every machine. */
 static bool answered_by_us(const char *provider)
 {
 	struct fi_info *h = fi_allocinfo(), *list = NULL;
@@ -506,7 +506,8 @@ static void test_hmem_without_a_driver_is_for_who_names_us(void **state)
 		team_run_env(1, offers, (void *)1, drivers[i]);
 }
 
-/* prov/pgas/tests/run_hmem_here.sh: a driver that nobody named, with or without the files of a device. */
+/* prov/pgas/tests/run_hmem_here.sh: a driver found without an environment variable, with or without a device's
+ * files. */
 static void test_hmem_of_an_installed_driver_needs_a_device(void **state)
 {
 	const char *device = getenv("TEST_HMEM_HERE");

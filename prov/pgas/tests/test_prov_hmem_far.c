@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory to another host where the network provider has FI_HMEM: long puts and gets go straight between the
- * devices, without a copy of ours. The network is fake_fabric.cpp, which counts what it moved. What it refuses, or does
- * not offer, is staged as without it, and the bytes are the same.
+ * Device memory to another host where the network provider has FI_HMEM: long puts and gets go directly between the
+ * devices, without a copy of our own. The network is fake_fabric.cpp, which counts the bytes it moved. If it refuses
+ * memory, or has no FI_HMEM, transfers are staged as without it, with the same bytes.
  */
 #include "hmem.h"
 #include "fake_fabric.h"
@@ -26,7 +26,7 @@ static struct fake_fabric_counts counts(void)
 	return ask();
 }
 
-/* how many bytes of devices the network moved in this process since the last call */
+/* how many bytes of device memory the network moved in this process since the last call */
 static uint64_t moved(void)
 {
 	static uint64_t before;
@@ -35,7 +35,7 @@ static uint64_t moved(void)
 	return more;
 }
 
-/* Every kind, over the fake network, with more of the environment. */
+/* Runs fn for every kind of device, over the fake network, with one more environment variable. */
 static void run_far(team_fn fn, const char *more)
 {
 	const char *const env[] = {FAR, more, NULL};
@@ -60,7 +60,7 @@ static void get(struct box *b, int to_device, size_t dest, size_t len, uint64_t 
 	wait_tx(n, 1);
 }
 
-/* so that nothing of what is counted is a first packet */
+/* connects, so that the counts below include no first packet */
 static void connect_first(struct box *b)
 {
 	if (team_rank() == 0)
@@ -69,13 +69,13 @@ static void connect_first(struct box *b)
 	moved();
 }
 
-/* --- straight ----------------------------------------------------------------------------------------------------- */
+/* --- direct ------------------------------------------------------------------------------------------------------- */
 
-/* places that are aligned for nothing */
+/* unaligned places */
 static const size_t sizes[] = {100, LIMIT - 1, LIMIT, 70001, (1 << 20) + 3};
 enum { SOURCE = 13, BACK = (1 << 20) + 4099, TARGET = (2 << 20) + 1001 };
 
-/* straight: which side's buffers the network moves by itself, by bit: 1 the initiator's, 2 the target's */
+/* straight: which sides' buffers the network moves itself, as bits: 1 the initiator's, 2 the target's */
 static void all_combinations(int rank, const struct device_kind *kind, int straight)
 {
 	struct box b;
@@ -95,7 +95,7 @@ static void all_combinations(int rank, const struct device_kind *kind, int strai
 				put(&b, here, SOURCE, len, TARGET, keys[there]);
 				get(&b, here, BACK, len, TARGET, keys[there]);
 				box_check(&b, here, BACK, len, seed);
-				/* a target that the network does not reach takes it from a copy */
+				/* a target that the network cannot reach receives from a staging copy */
 				const bool reached = !there || (straight & 2);
 				CHECK_EQ(moved(), here && is_long && (straight & 1) && reached ? 2 * len : 0);
 			}
@@ -107,7 +107,7 @@ static void all_combinations(int rank, const struct device_kind *kind, int strai
 				CHECK_EQ(moved(), there && is_long && (straight & 2) ? 2 * len : 0);
 			}
 		}
-	/* one registration for all of it */
+	/* one registration for all of them */
 	CHECK_EQ(counts().registered, (straight >> rank) & 1);
 	box_close(&b);
 	CHECK_EQ(counts().registered, 0);
@@ -125,7 +125,7 @@ static void test_far_puts_and_gets_go_straight(void **state)
 	run_far(run_straight, NULL);
 }
 
-/* Many transfers at a time, longer than what is handed over at once, and both ways. */
+/* Many transfers at a time, longer than what is handed over at once, in both directions. */
 static void long_ones(int rank, void *arg)
 {
 	const struct device_kind *kind = arg;
@@ -136,7 +136,7 @@ static void long_ones(int rank, void *arg)
 	unsigned char *pos = device_alloc(LONG_BYTES), *bytes = malloc(LONG_BYTES), *want = malloc(LONG_BYTES);
 	CHECK_OK(box_register(&b, pos, LONG_BYTES, kind->iface, KEY_LONG, &mr));
 	connect_first(&b);
-	/* the lower half of each goes to the upper half of the other, and comes back into the box */
+	/* the lower half of each rank is written to the upper half of the other, and read back into the box */
 	enum { HALF = LONG_BYTES / 2, PART = BOX_BYTES };
 	fill(bytes, HALF, 40 + (uint64_t)rank);
 	device_put(pos, bytes, HALF);
@@ -167,7 +167,7 @@ static void test_far_long_ones_both_ways(void **state)
 	run_far(long_ones, NULL);
 }
 
-/* Device and host memory in one operation, on both sides; cq data behind it; a call that waits. */
+/* Device and host memory in one operation, on both sides; cq data with it; a call that waits. */
 static void pieces(int rank, void *arg)
 {
 	enum { LEN = 90001, PLACE = 2 << 20 };
@@ -219,7 +219,7 @@ static void test_far_pieces_data_and_waiting(void **state)
 	run_far(pieces, NULL);
 }
 
-/* --- a region that closes meanwhile ------------------------------------------------------------------------------- */
+/* --- a region that closes during a transfer ----------------------------------------------------------------------- */
 
 static void closed(int rank, void *arg)
 {
@@ -232,7 +232,7 @@ static void closed(int rank, void *arg)
 	unsigned char *pos = device_alloc(LONG_BYTES), *bytes = malloc(LONG_BYTES), *want = malloc(LONG_BYTES);
 	CHECK_OK(box_register(&b, pos, LONG_BYTES, kind->iface, KEY_LONG, &mr));
 	connect_first(&b);
-	/* the initiator's own: what is under way goes on, since the memory is still there */
+	/* the initiator's own: the transfer in flight continues, since the memory still exists */
 	fill(want, LONG_BYTES, 3);
 	if (rank == 0) {
 		device_put(pos, want, LONG_BYTES);
@@ -248,7 +248,7 @@ static void closed(int rank, void *arg)
 		CHECK_MEM(bytes, want, LONG_BYTES);
 		CHECK_OK(fi_close(&mr->fid));
 		CHECK_EQ(counts().registered, 0);
-		/* behind what tells the peer so, and acknowledged: it knows */
+		/* this write follows the notification and is acknowledged: the peer knows */
 		CHECK_OK(RETRY(n, fi_write(n->ep, b.host, 8, NULL, n->peer[0], 0, KEY_HOST, NULL)));
 		wait_tx(n, 1);
 	}
@@ -260,7 +260,7 @@ static void closed(int rank, void *arg)
 		CHECK_EQ(err.err, FI_EKEYREJECTED);
 	}
 	team_barrier(n);
-	/* and again, while somebody reads it: it ends, one way or the other */
+	/* once more, during a read: it ends, with success or an error */
 	CHECK_OK(box_register(&b, pos, LONG_BYTES, kind->iface, KEY_LONG, &mr));
 	team_barrier(n);
 	if (rank == 0) {
@@ -297,9 +297,9 @@ static void test_far_region_closes_meanwhile(void **state)
 	run_far(closed, NULL);
 }
 
-/* --- not so ------------------------------------------------------------------------------------------------------- */
+/* --- refused ------------------------------------------------------------------------------------------------------ */
 
-/* how often the log says that memory was not registered */
+/* how often the log reports that memory was not registered */
 static int warnings(int fd)
 {
 	static char text[1 << 20];
@@ -312,7 +312,7 @@ static int warnings(int fd)
 	return found;
 }
 
-static int refusing; /* by rank, a bit: its network refuses */
+static int refusing; /* bit `rank`: its network refuses */
 
 static void refuses(int rank, void *arg)
 {
@@ -325,7 +325,7 @@ static void refuses(int rank, void *arg)
 	dup2(log, 2);
 	all_combinations(rank, arg, 3 & ~refusing);
 	dup2(before, 2);
-	/* asked once, said once */
+	/* requested once, reported once */
 	CHECK_EQ(counts().asked, 1);
 	CHECK_EQ(warnings(log), mine);
 	close(log);
@@ -339,7 +339,7 @@ static void test_far_refused_memory_is_staged(void **state)
 		run_far(refuses, NULL);
 }
 
-/* Our buffer is registered, the peer's is not, and somebody waits: staged after all, behind the question. */
+/* Our buffer is registered, the peer's is not, and the call waits: it is staged after the request was refused. */
 static void late(int rank, void *arg)
 {
 	enum { LEN = 100003 };
@@ -385,7 +385,7 @@ static void not_asked(int rank, void *arg)
 	CHECK_EQ(counts().hmem_hints, 0);
 }
 
-/* A domain without FI_HMEM asks no network for it. */
+/* A domain without FI_HMEM does not request it from the network. */
 static void plain(int rank, void *arg)
 {
 	struct node n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory, FI_HMEM: messages of all lengths from and to it, posted before and after they come; regions that are
- * closed, memory that is freed and processes that die while peers use them. Built twice.
+ * Device memory, FI_HMEM: messages of all lengths from and to it, posted before and after they arrive; closed regions,
+ * freed memory and dying processes while peers use them. Built twice.
  */
 #include "hmem.h"
 
@@ -26,7 +26,7 @@ static void messages(int rank, void *arg)
 	uint64_t seed = 50;
 	box_open(&b, arg, NULL);
 	struct node *n = &b.n;
-	for (int how = 0; how < 16; how++) { /* from, to, tagged, posted before it comes */
+	for (int how = 0; how < 16; how++) { /* from, to, tagged, posted before it arrives */
 		const int source = how & 1, dest = how >> 1 & 1;
 		const bool tagged = how & 4, early = how & 8;
 		for (size_t s = 0; s < ARRAY_SIZE(sizes); s++, seed++) {
@@ -56,7 +56,7 @@ static void messages(int rank, void *arg)
 				CHECK(e.op_context == &e);
 				CHECK_EQ(e.len, len);
 				box_check(&b, dest, 0, len, seed);
-				box_check(&b, dest, 1 << 20, 64, 9); /* behind the buffer */
+				box_check(&b, dest, 1 << 20, 64, 9); /* after the buffer */
 			}
 			if (rank == 0)
 				wait_tx(n, 1);
@@ -72,7 +72,7 @@ static void test_hmem_messages_in_all_combinations(void **state)
 	on_all_kinds(2, messages);
 }
 
-/* Several pieces, data, injects; a message that is too long, is looked at first, or never comes. */
+/* Several pieces, data, injects; a message that is too long, is peeked at first, or never arrives. */
 static void other_messages(int rank, void *arg)
 {
 	enum { LEN = 1000 };
@@ -95,7 +95,7 @@ static void other_messages(int rank, void *arg)
 		CHECK_OK(RETRY(n, fi_inject(n->ep, b.device, 64, n->peer[1])));
 		CHECK_OK(RETRY(n, fi_tinject(n->ep, b.device, 64, n->peer[1], 3)));
 		box_fill(&b, 1, 0, LEN, 1);
-		/* one too long, and one to be looked at */
+		/* one too long, and one to be peeked at */
 		CHECK_OK(RETRY(n, fi_tsend(n->ep, b.device, LEN, desc[0], n->peer[1], 4, NULL)));
 		CHECK_OK(RETRY(n, fi_tsend(n->ep, b.device, LEN, desc[0], n->peer[1], 5, NULL)));
 		wait_tx(n, 2);
@@ -117,7 +117,7 @@ static void other_messages(int rank, void *arg)
 		CHECK_OK(fi_trecv(n->ep, b.device + 12288, LEN, desc[0], FI_ADDR_UNSPEC, 3, 0, NULL));
 		wait_cq(n, n->rx_cq, &e);
 		box_check(&b, 1, 12288, 64, 77);
-		/* what fits of it is there, and nothing beyond */
+		/* the part that fits has arrived, and nothing past it */
 		box_fill(&b, 1, 16384, 256, 2);
 		CHECK_OK(fi_trecv(n->ep, b.device + 16384, 100, desc[0], FI_ADDR_UNSPEC, 4, 0, &e));
 		wait_cq_error(n, n->rx_cq, &err);
@@ -129,7 +129,7 @@ static void other_messages(int rank, void *arg)
 		memcpy(want + 100, got + 100, 156);
 		box_get(&b, 1, 16384, got, 256);
 		CHECK_MEM(got, want, 256);
-		/* looked at and claimed, then fetched to the device */
+		/* peeked at and claimed, then fetched to the device */
 		struct fi_context context;
 		struct fi_msg_tagged m = {.addr = FI_ADDR_UNSPEC, .tag = 5, .context = &context};
 		const double end = hang_end();
@@ -151,16 +151,16 @@ static void other_messages(int rank, void *arg)
 		CHECK_OK(fi_trecvmsg(n->ep, &m, FI_CLAIM));
 		wait_cq(n, n->rx_cq, &e);
 		box_check(&b, 1, 20480, LEN, 1);
-		/* never comes: cancelled, and one that the end of the endpoint takes away */
+		/* never arrives: one that is cancelled, and one that closing the endpoint ends */
 		CHECK_OK(fi_trecv(n->ep, b.device, LEN, desc[0], FI_ADDR_UNSPEC, 6, 0, &b));
 		CHECK_OK(fi_cancel(&n->ep->fid, &b));
 		wait_cq_error(n, n->rx_cq, &err);
 		CHECK_EQ(err.err, FI_ECANCELED);
 		CHECK_OK(fi_trecv(n->ep, b.device, LEN, desc[0], FI_ADDR_UNSPEC, 7, 0, &b));
-		/* a buffer for many messages is the host's */
+		/* a multi-receive buffer must be host memory */
 		const struct fi_msg multi = {&one, desc, 1, FI_ADDR_UNSPEC, NULL, 0};
 		CHECK_EQ(fi_recvmsg(n->ep, &multi, FI_MULTI_RECV), -FI_EOPNOTSUPP);
-		/* beyond the region of the descriptor */
+		/* past the end of the descriptor's region */
 		CHECK_EQ(fi_recv(n->ep, b.device + BOX_BYTES - 8, 16, desc[0], FI_ADDR_UNSPEC, NULL), -FI_EINVAL);
 	}
 	box_close(&b);
@@ -172,7 +172,7 @@ static void test_hmem_pieces_injects_peeks_and_cancels(void **state)
 	on_all_kinds(2, other_messages);
 }
 
-/* A thread of the provider's makes the copies, beside those of the application. */
+/* A provider thread makes the copies, concurrently with the application's. */
 static void by_thread(int rank, void *arg)
 {
 	enum { ROUNDS = 20, LEN = 60000 };
@@ -187,7 +187,7 @@ static void by_thread(int rank, void *arg)
 		CHECK_OK(RETRY(n, fi_write(n->ep, b.device, LEN, box_desc(&b, 1), n->peer[1 - rank], 1 << 20,
 					   KEY_DEVICE, NULL)));
 		wait_tx(n, 1);
-		team_barrier(NULL); /* no progress of ours */
+		team_barrier(NULL); /* we make no progress */
 		box_check(&b, 1, 1 << 20, LEN, i * 2 + (uint64_t)(1 - rank));
 		team_barrier(NULL);
 	}
@@ -200,9 +200,9 @@ static void test_hmem_by_the_providers_thread(void **state)
 	on_all_kinds(2, by_thread);
 }
 
-/* --- what ends while it is used ----------------------------------------------------------------------------------- */
+/* --- objects that end while they are in use ----------------------------------------------------------------------- */
 
-/* Rank 0 writes and reads all the time; rank 1 closes the region, opens it again, and at last frees the memory. */
+/* Rank 0 writes and reads all the time; rank 1 closes the region, opens it again, and finally frees the memory. */
 static void closed_in_use(int rank, void *arg)
 {
 	enum { LEN = 40000, ROUNDS = 5 };
@@ -265,7 +265,7 @@ static void test_hmem_region_closed_and_memory_freed_in_use(void **state)
 	on_all_kinds(2, closed_in_use);
 }
 
-/* Of the caller's own buffer: the call, or the entry, says so. */
+/* The caller's own buffer was freed: the call, or its entry, reports it. */
 static void freed_buffer(int rank, void *arg)
 {
 	struct box b;
@@ -304,7 +304,7 @@ static void test_hmem_buffer_freed_in_use(void **state)
 	on_all_kinds(2, freed_buffer);
 }
 
-/* The target dies in the middle of a copy that the initiator asked for. */
+/* The target dies in the middle of a copy for the initiator. */
 static void killed(int rank, void *arg)
 {
 	struct box b;
@@ -336,7 +336,7 @@ static void killed(int rank, void *arg)
 		CHECK_EQ(err.err, FI_ECONNRESET);
 		errors++;
 	}
-	CHECK(team_over_link() || open_fds() <= fds); /* over the link they come with the first connection */
+	CHECK(team_over_link() || open_fds() <= fds); /* over the link they are opened with the first connection */
 	box_close(&b);
 }
 

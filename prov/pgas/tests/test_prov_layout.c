@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout that direct programs carry in their code, against the one recorded for its version. Whoever changes a
- * structure or constant of pgas_types.h raises PGAS_LAYOUT_VERSION and appends a line to `recorded`; a line that is
- * there already is never changed, because programs with that version exist.
+ * The layout that direct programs have compiled in, compared with the one recorded for its version. When you change a
+ * structure or constant of pgas_types.h, raise PGAS_LAYOUT_VERSION and append a line to `recorded`; never change an
+ * existing line, because programs with that version exist.
  */
 #include <setjmp.h>
 #include <stdarg.h>

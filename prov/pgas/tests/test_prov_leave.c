@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process keeps of others: nothing of peers that died or left, and nothing per registration of key 0. Measured
- * by /proc/self: address space, memory, number of mappings, descriptors. Built twice.
+ * What a process keeps of its peers: nothing of peers that died or left, and nothing per registration of key 0.
+ * Measured through /proc/self: address space, memory, number of mappings, descriptors. Built twice.
  */
 #include "common.h"
 
@@ -14,7 +14,7 @@
 #define REGION (16u << 20)
 #define LONG_MESSAGE (1u << 20)
 #define CLIENTS 7
-#define SETTLE_S (TEST_SLOW ? 60.0 : 20.0) /* death is noticed in milliseconds; this is for busy machines */
+#define SETTLE_S (TEST_SLOW ? 60.0 : 20.0) /* death is noticed in milliseconds; this allows for busy machines */
 
 struct usage {
 	long vm_kb, rss_kb;
@@ -41,7 +41,7 @@ static struct usage usage(void)
 	return u;
 }
 
-/* One more, for the watcher or the link's thread, would be 64 MiB of addresses and some maps, at any time. */
+/* A second arena, for the watcher or the link's thread, would add 64 MiB of addresses and some maps at any time. */
 static void one_arena(void)
 {
 	mallopt(M_ARENA_MAX, 1);
@@ -52,7 +52,7 @@ static void one_arena(void)
 enum stay { STRANGER, INSERTED, REMOVED };
 struct visit {
 	enum stay stay;    /* what the survivor does with their address, after the message */
-	bool killed;       /* or they end by exit(), with everything open */
+	bool killed;       /* otherwise they end by exit(), with everything open */
 	bool same_process; /* they are endpoints of one process, which closes each */
 	enum fi_threading threading;
 };
@@ -60,7 +60,7 @@ struct visit {
 struct scene {
 	char survivor[ADDR_BYTES];
 	char client[ADDR_BYTES];
-	uint32_t open, sent, served, dead, seen; /* seen: what the dead one left was looked at */
+	uint32_t open, sent, served, dead, seen; /* seen: the survivor has checked what the dead one left */
 };
 
 static struct scene *scene(void)
@@ -112,7 +112,7 @@ static void bring_clients(const struct visit *v)
 {
 	await(NULL, &scene()->open, 1);
 	for (uint32_t i = 1; i <= (v->same_process ? 6 : 1) * CLIENTS; i++) {
-		await(NULL, &scene()->seen, i - 1); /* the next one may have its connection before it says anything */
+		await(NULL, &scene()->seen, i - 1); /* the next one may be connected before it sends anything */
 		if (v->same_process) {
 			client(v, i);
 			tell(&scene()->dead, i);
@@ -178,7 +178,7 @@ static void serve(struct node *n, const struct visit *v, uint32_t number, unsign
 		CHECK_OK(fi_av_remove(n->av, &addr, 1, 0));
 }
 
-/* Memory comes back in every case. Addresses stay with an endpoint that threads share, until fi_av_remove. */
+/* Memory is released in every case. Addresses stay with an endpoint shared by threads until fi_av_remove. */
 static bool settled(const struct visit *v, const struct usage *first)
 {
 	const bool addresses = v->threading != FI_THREAD_SAFE || v->stay != INSERTED;
@@ -251,18 +251,18 @@ static void test_leave_clients_are_let_go(void **state)
 
 struct renewal {
 	uint32_t count;
-	bool sizes; /* of 1 to 64 pages, else of one */
+	bool sizes; /* 1 to 64 pages, otherwise one */
 	bool alias; /* through an alias with FI_PGAS_PRIVATE */
 	enum fi_threading threading;
 };
 
-/* Rank 1 stores into every registration and reads it back, and rank 0 looks whether it arrived there. */
+/* Rank 1 stores into every registration and reads it back, and rank 0 checks that it arrived. */
 static void touch(struct node *n, struct fid_ep *ep, uint32_t i, size_t len)
 {
 	uint64_t v = i, back = 0;
 	struct fi_cq_tagged_entry e;
-	/* a read with a completion goes the general way, which finds the new region; inline code alone would not
-	 * look */
+	/* a read with a completion takes the general path, which finds the new region; inline code alone would not
+	 * check */
 	CHECK_OK(RETRY(n, fi_read(ep, &back, 8, NULL, n->peer[0], len - 8, 0, NULL)));
 	wait_cq(n, n->tx_cq, &e);
 	CHECK_EQ(back, 0);
@@ -312,7 +312,7 @@ static void renew(int rank, void *arg)
 			fprintf(stderr, "%u registrations: VmSize %ld kB (%ld), %d maps (%d)\n", r->count, last.vm_kb,
 				first.vm_kb, last.maps, first.maps);
 		CHECK(last.maps <= first.maps + 4);
-		CHECK(last.vm_kb <= first.vm_kb + (32 << 20)); /* a place or two, of thousands */
+		CHECK(last.vm_kb <= first.vm_kb + (32 << 20)); /* a few places, not thousands */
 		CHECK(last.rss_kb <= first.rss_kb + 4096);
 		if (ep != n.ep)
 			CHECK_OK(fi_close(&ep->fid));

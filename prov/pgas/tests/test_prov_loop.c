@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loopback wire (FI_PGAS_LOOP=1): the wire that peers of one process get, and that what a wire may do does not
- * break its callers: a connection that is under way, a submit that is refused, completions that come later. That
- * everything arrives as it should is what the other programs test over it (prov/pgas/tests/run_loop.sh).
+ * The loopback wire (FI_PGAS_LOOP=1), which peers in one process use. Checks that nothing a wire may do breaks its
+ * callers: a pending connection, a refused submit, late completions. Correct delivery is tested by the other programs
+ * over this wire (prov/pgas/tests/run_loop.sh).
  */
 #include "common.h"
 
@@ -15,7 +15,7 @@ static struct fi_pgas_ops *ops_of(struct node *n)
 	return ops;
 }
 
-/* Peers of this process are reached by the loopback wire, which has no windows; all others as ever. */
+/* Peers in this process are reached by the loopback wire, which has no windows; all others as usual. */
 static void who_gets_it(int rank, void *arg)
 {
 	const bool loop = arg;
@@ -61,7 +61,7 @@ static void later(int rank, void *arg)
 	node_connect(&n);
 	while (fi_write(n.ep, &v, sizeof v, NULL, n.self, m.start + 16, m.key, &v) == -FI_EAGAIN)
 		CHECK(++refused < 100);
-	CHECK(refused >= 2); /* the connection was under way */
+	CHECK(refused >= 2); /* the connection was pending */
 	memcpy(&got, m.base + 16, sizeof got);
 	CHECK_EQ(got, 0);
 	CHECK_EQ(fi_cntr_read(n.c_rem_write) > 1, false);
@@ -80,7 +80,7 @@ static void test_loop_write_completes_after_connection_and_answer(void **state)
 	team_run_env(1, later, NULL, env_loop);
 }
 
-/* Refusals come now and then, and nothing is lost or doubled by trying again. drain() waits for all of it. */
+/* Refusals come now and then, and retrying neither loses nor duplicates anything. drain() waits for all of it. */
 static void refuses(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .counters = FI_WRITE};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory registration: keys of all kinds and thousands of them, several pieces, virtual addresses, keys of the
- * provider's choice, rights, the raw key, and what peers see of a region that was closed and of a key that came back
- * with other memory. Built twice: table and FABRIC_DIRECT (there, key 0 is a promise to stay registered: those cases
- * use other keys).
+ * Memory registration: keys of all kinds and thousands of them, several pieces, virtual addresses, keys that the
+ * provider chooses, rights, the raw key, and what peers see of a closed region and of a key that was reused for other
+ * memory. Built twice: table and FABRIC_DIRECT (there, key 0 is a promise to stay registered: those cases use other
+ * keys).
  */
 #include "common.h"
 
@@ -80,7 +80,8 @@ static void test_mr_any_64_bit_key_is_found(void **state)
 	team_run_env(2, keys, NULL, env_no_cma);
 }
 
-/* Thousands of keys, many of them closed and others opened: every live one leads to its memory, no dead one to any. */
+/* Thousands of keys, many of them closed and others opened: every live key leads to its memory, no closed key to
+ * any. */
 static void thousands(int rank, void *arg)
 {
 	enum { MANY = 4000 };
@@ -177,8 +178,7 @@ static void test_mr_several_pieces_are_one_region(void **state)
 	team_run_env(2, pieces, NULL, env_no_cma);
 }
 
-/* FI_MR_VIRT_ADDR: peers use the owner's addresses; FI_MR_PROV_KEY: the provider chooses, and two are never the
- * same. */
+/* FI_MR_VIRT_ADDR: peers use the owner's addresses; FI_MR_PROV_KEY: the provider chooses unique keys. */
 static void modes(int rank, void *arg)
 {
 	const struct node_opts o = {.mr_mode = *(int *)arg};
@@ -266,7 +266,7 @@ static void test_mr_raw_key_is_the_key(void **state)
 	team_run(1, raw, NULL);
 }
 
-/* --- what is refused ---------------------------------------------------------------------------------------------- */
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 static void refused(int rank, void *arg)
 {
@@ -294,7 +294,7 @@ static void refused(int rank, void *arg)
 	CHECK_EQ(fi_mr_bind(mr, &c->fid, FI_SEND), -FI_EBADFLAGS);
 	CHECK_EQ(fi_mr_bind(mr, &n.tx_cq->fid, FI_REMOTE_WRITE), -FI_EINVAL);
 	CHECK_OK(fi_mr_bind(mr, &c->fid, FI_REMOTE_WRITE | FI_REMOTE_READ));
-	CHECK_EQ(fi_mr_bind(mr, &c->fid, FI_REMOTE_WRITE), -FI_EINVAL); /* has one */
+	CHECK_EQ(fi_mr_bind(mr, &c->fid, FI_REMOTE_WRITE), -FI_EINVAL); /* it has one */
 	CHECK_EQ(fi_close(&c->fid), -FI_EBUSY);
 	CHECK_EQ(fi_close(&n.domain->fid), -FI_EBUSY);
 	CHECK_EQ(fi_control(&mr->fid, FI_GETWAIT, NULL), -FI_ENOSYS);
@@ -309,7 +309,7 @@ static void test_mr_wrong_arguments_are_refused(void **state)
 	team_run(1, refused, NULL);
 }
 
-/* Rights: a region opened for reading is not written to, and the other way round; atomics need both or the one they
+/* Rights: a region opened for reading cannot be written, and vice versa; atomics need both rights, or only the one they
  * use. */
 static void rights(int rank, void *arg)
 {
@@ -335,7 +335,7 @@ static void rights(int rank, void *arg)
 		CHECK_OK(RETRY(&n, fi_readmsg(n.ep, &m, FI_COMPLETION)));
 		wait_cq_error(&n, n.tx_cq, &err);
 		CHECK_EQ(err.err, FI_EACCES);
-		CHECK_EQ(v, 7); /* nothing came */
+		CHECK_EQ(v, 7); /* nothing arrived */
 		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &v, 1, NULL, n.peer[1], 8, 11, FI_UINT64, FI_SUM, NULL)));
 		wait_cq_error(&n, n.tx_cq, &err);
 		CHECK_EQ(err.err, FI_EACCES);
@@ -367,10 +367,10 @@ static void test_mr_rights_are_kept(void **state)
 	team_run_env(2, rights, NULL, env_no_cma);
 }
 
-/* --- regions that go and come ------------------------------------------------------------------------------------- */
+/* --- closed regions and reused keys ------------------------------------------------------------------------------- */
 
-/* Closed while a peer holds its translation: the peer is told; the same key with other memory leads to the other
- * memory. */
+/* A region is closed while a peer holds its translation: the peer is notified; the same key with other memory leads to
+ * the other memory. */
 static void comes_back(int rank, void *arg)
 {
 	const uint64_t key = *(uint64_t *)arg;
@@ -385,7 +385,7 @@ static void comes_back(int rank, void *arg)
 			mem_open(&n, &m, round % 3 ? MEM_MEMFD : MEM_PRIVATE, 4096 * round, key);
 		team_barrier(&n);
 		if (rank == 0) {
-			for (uint64_t i = 0; i < 10; i++) { /* the last ones take the short way, if there is one */
+			for (uint64_t i = 0; i < 10; i++) { /* the last ones take the fast path, if there is one */
 				put8(&n, n.peer[1], 8 * i, key, round * 100 + i);
 				CHECK_EQ(get8(&n, n.peer[1], 8 * i, key), round * 100 + i);
 			}
@@ -396,14 +396,14 @@ static void comes_back(int rank, void *arg)
 			for (uint64_t i = 0; i < 10; i++) {
 				CHECK_EQ(((uint64_t *)m.base)[i], round * 100 + i);
 				if (old.base)
-					/* nobody wrote there any more */
+					/* no further writes arrived there */
 					CHECK_EQ(((uint64_t *)old.base)[i], (round - 1) * 100 + i);
 			}
 			if (old.base)
 				mem_close(&old);
 			CHECK_OK(fi_close(&m.mr->fid));
 			m.mr = NULL;
-			old = m; /* closed, but still ours */
+			old = m; /* closed, but still mapped here */
 		}
 		team_barrier(&n);
 		if (rank == 0)
@@ -428,7 +428,7 @@ static void test_mr_key_that_comes_back_leads_to_its_new_memory(void **state)
 	team_run_env(2, comes_back, &keys_[0], env_no_cma);
 }
 
-/* The same with counters only: the table's short way must notice too. */
+/* The same with counters only: the table's fast path must notice too. */
 static void comes_back_hot(int rank, void *arg)
 {
 	const struct node_opts o = {.selective = true, .counters = FI_WRITE | FI_READ};
@@ -473,7 +473,7 @@ static void test_mr_key_that_comes_back_is_noticed_by_the_short_way(void **state
 #endif
 }
 
-/* Two registrations of one memory, and one of a part of it: all see the same bytes; a closed one does not close the
+/* Two registrations of the same memory, and one of a part of it: all see the same bytes; closing one does not close the
  * others. */
 static void overlapping(int rank, void *arg)
 {
@@ -512,7 +512,7 @@ static void test_mr_overlapping_regions_show_the_same_bytes(void **state)
 	team_run(2, overlapping, NULL);
 }
 
-/* The provider keeps a descriptor of the file while it is registered, and not a moment longer. */
+/* The provider keeps a descriptor of the file while it is registered, and no longer. */
 static void descriptors(int rank, void *arg)
 {
 	struct node n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages: all send and receive forms, plain and tagged, of all sizes, expected and unexpected, to oneself and to
- * another process; long ones; delivery; leaving while some are under way. Order and full rings are in
- * test_prov_msg_flow.c, which receive takes what is in test_prov_msg_match.c and test_prov_tagged.c. Built twice: table
- * and FABRIC_DIRECT.
+ * another process; long ones; delivery; leaving while some are in flight. Order and full rings are in
+ * test_prov_msg_flow.c; which receive a message matches is in test_prov_msg_match.c and test_prov_tagged.c. Built
+ * twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -119,8 +119,8 @@ static void send_all(struct node *n, const struct forms *f, fi_addr_t dest)
 		for (int s = 0; s < SIZES; s++) {
 			if (!fits(c, sizes[s]))
 				continue;
-			/* long messages stay with the sender until they are received: every message has a buffer of its
-			 * own */
+			/* long messages stay with the sender until they are received: every message has its own
+			 * buffer */
 			unsigned char *buf = malloc(sizes[s] + 1);
 			fill(buf, sizes[s], number_of(c, s));
 			CHECK_OK(RETRY(n, send_form(n, f->tagged, c, buf, sizes[s], dest, number_of(c, s))));
@@ -307,9 +307,10 @@ static void test_msg_long_up_to_64_mib_arrives(void **state)
 	team_run_env(2, long_messages, &pieces, env_no_cma);
 }
 
-/* --- levels of completion ----------------------------------------------------------------------------------------- */
+/* --- completion levels -------------------------------------------------------------------------------------------- */
 
-/* FI_DELIVERY_COMPLETE: no entry and no count before the message is in the receiver's buffer; others may be earlier. */
+/* FI_DELIVERY_COMPLETE: no entry and no count before the message is in the receiver's buffer; others may complete
+ * earlier. */
 static void delivery(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .counters = FI_SEND};
@@ -327,7 +328,7 @@ static void delivery(int rank, void *arg)
 			struct fi_cq_tagged_entry e;
 			fill(buf, lens[k], k);
 			CHECK_OK(RETRY(&n, fi_sendmsg(n.ep, &m, FI_DELIVERY_COMPLETE | FI_COMPLETION)));
-			team_barrier(&n); /* it has been sent, but nothing is posted over there */
+			team_barrier(&n); /* it has been sent, but the peer has posted no receive */
 			for (int i = 0; i < 20; i++) {
 				CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
 				CHECK_EQ(fi_cntr_read(n.c_send), k);
@@ -360,9 +361,10 @@ static void test_msg_delivery_complete_waits_for_the_receiver(void **state)
 	team_run_env(2, delivery, NULL, env_no_cma);
 }
 
-/* --- leaving while things are open -------------------------------------------------------------------------------- */
+/* --- leaving with operations pending ------------------------------------------------------------------------------ */
 
-/* Closing an endpoint with posted receives, unexpected messages and pulls under way; the long sender gets an error. */
+/* Closing an endpoint with posted receives, unexpected messages and pulls in progress; the long sender gets an
+ * error. */
 static void close_pending(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .rx_flags = FI_MULTI_RECV};
@@ -378,7 +380,7 @@ static void close_pending(int rank, void *arg)
 		CHECK_OK(fi_trecv(n.ep, &other, 8, NULL, FI_ADDR_UNSPEC, 1234, 0, NULL));
 		team_barrier(NULL);
 		for (int i = 0; i < 20; i++)
-			node_poll(&n); /* starts taking what is there; without cma the long one takes many rounds */
+			node_poll(&n); /* starts to receive; without CMA the long message takes many rounds */
 		node_close(&n);
 		team_barrier(NULL);
 	} else {
@@ -390,7 +392,7 @@ static void close_pending(int rank, void *arg)
 						  : fi_tsend(n.ep, buf, len, NULL, n.peer[1], 7, buf)));
 		CHECK_OK(fi_tinject(n.ep, &v, 8, n.peer[1], 8));
 		team_barrier(NULL);
-		team_barrier(NULL); /* it is gone now */
+		team_barrier(NULL); /* it has closed by now */
 		int failed = 0;
 		for (int i = 0; i < 3; i++) {
 			const double end = now_s() + 5 * patience();
@@ -404,7 +406,7 @@ static void close_pending(int rank, void *arg)
 				failed++;
 			}
 		}
-		CHECK(failed >= 2); /* the two that nobody received */
+		CHECK(failed >= 2); /* the two that were not received */
 		node_close(&n);
 	}
 	free(buf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of messages: each sender's arrive once and in order, through full rings too, from seven senders to one and
- * from all to all. Built twice: table and FABRIC_DIRECT.
+ * Streams of messages: each sender's messages arrive once and in order, through full rings too, from seven senders to
+ * one and from all to all. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -22,7 +22,7 @@ static size_t mixed_size(uint64_t i)
 /* Every rank but 0 sends `count` numbered messages of mixed sizes to rank 0, which must see each sender's in order. */
 struct stream {
 	int count;
-	bool inject, late; /* late: rank 0 does nothing until everybody met -FI_EAGAIN */
+	bool inject, late; /* late: rank 0 makes no progress until all met -FI_EAGAIN */
 };
 
 static void stream_send(struct node *n, const struct stream *st, int rank)
@@ -63,7 +63,7 @@ static void stream_send(struct node *n, const struct stream *st, int rank)
 		free(buf[i]);
 }
 
-/* Completions may come in another order than messages match (a long one takes a while), so what is checked is which of
+/* Completions may arrive in a different order than messages match (a long one takes a while), so the check is which of
  * the posted buffers each message went to: a sender's next message goes to a buffer that was posted later. */
 struct posted {
 	uint64_t number;
@@ -120,7 +120,7 @@ static void many_to_one(int rank, void *arg)
 	if (rank) {
 		stream_send(&n, st, rank);
 	} else {
-		if (st->late) /* not a single call into libfabric until all senders stand before a full ring */
+		if (st->late) /* not a single call into libfabric until all senders have a full ring */
 			while (__atomic_load_n((uint32_t *)team_shared(), __ATOMIC_SEQ_CST) < (uint32_t)team_size() - 1)
 				sleep_ms(1);
 		stream_take(&n, st);
@@ -157,7 +157,7 @@ static void test_msg_flood_of_idle_receiver_is_eagain_then_arrives(void **state)
 	team_run_env(4, many_to_one, &mixed, env_tiny);
 }
 
-/* Everybody floods everybody and looks at nothing but the answer of the send. */
+/* All ranks flood all others and check only the return value of the send. */
 static void all_to_all(int rank, void *arg)
 {
 	const int size = team_size(), count = TEST_SLOW ? 300 : 1000;

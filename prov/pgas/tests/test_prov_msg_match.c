@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which message goes into which receive: one that is too long, several in one buffer, from one sender only, from a
- * sender that is not known. Built twice: table and FABRIC_DIRECT.
+ * Which receive a message matches: a message that is too long, several in one buffer, from one sender only, from an
+ * unknown sender. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -40,7 +40,7 @@ static void truncated(int rank, void *arg)
 			CHECK_EQ(err.flags & (FI_RECV | FI_MSG), FI_RECV | FI_MSG);
 			CHECK_EQ(err.data, 42);
 			CHECK(filled(buf, room, 7));
-			CHECK_EQ(buf[room], BLANK); /* not a byte more than there was room for */
+			CHECK_EQ(buf[room], BLANK); /* nothing is written past the buffer's end */
 			CHECK(strstr(fi_cq_strerror(n.rx_cq, err.prov_errno, err.err_data, NULL, 0), "runca") != NULL);
 			CHECK_EQ(fi_cntr_readerr(n.c_recv), k + 1);
 			/* the next message is whole */
@@ -87,7 +87,7 @@ static void post_pool(struct node *n, unsigned char *pool)
 	CHECK_OK(fi_recvmsg(n->ep, &m, FI_MULTI_RECV | FI_COMPLETION));
 }
 
-/* Takes `count` messages, which come in order whatever buffer they are in; posts a buffer again that is given back. */
+/* Takes `count` messages, which arrive in order whichever buffer holds them; reposts each buffer that is released. */
 static void take_from_pools(struct node *n, unsigned char **pool, uint64_t count)
 {
 	size_t live[POOLS] = {0};
@@ -171,7 +171,7 @@ static void test_msg_multi_receive_fills_and_releases_buffers(void **state)
 	}
 }
 
-/* A multi-receive buffer also takes long messages; the entry that releases it is the last of its pieces. */
+/* A multi-receive buffer also takes long messages; the entry that releases it is its last one. */
 static void multi_receive_long(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .rx_flags = FI_MULTI_RECV};
@@ -186,7 +186,7 @@ static void multi_receive_long(int rank, void *arg)
 		uint64_t tag_buf = 0;
 		/* by the endpoint's default flags */
 		CHECK_OK(fi_recv(n.ep, buf, 2 * len + 32, NULL, FI_ADDR_UNSPEC, buf));
-		/* those are for fi_recv: a tagged receive has no such form and must still work */
+		/* those apply to fi_recv: a tagged receive has no such form and must still work */
 		CHECK_OK(fi_trecv(n.ep, &tag_buf, 8, NULL, FI_ADDR_UNSPEC, 5, 0, &tag_buf));
 		team_barrier(&n);
 		for (int i = 0; i < 3; i++) {
@@ -221,7 +221,7 @@ static void test_msg_multi_receive_takes_long_messages(void **state)
 	team_run_env(2, multi_receive_long, NULL, env_no_cma);
 }
 
-/* --- who sends ---------------------------------------------------------------------------------------------------- */
+/* --- sources ------------------------------------------------------------------------------------------------------ */
 
 static void directed(int rank, void *arg)
 {
@@ -234,7 +234,7 @@ static void directed(int rank, void *arg)
 		uint64_t buf[4] = {0};
 		if (late)
 			team_barrier(&n);
-		/* asked for in another order than they come */
+		/* received in another order than they arrive */
 		for (int source = 3; source >= 1; source--)
 			CHECK_OK(fi_recv(n.ep, &buf[source], 8, NULL, n.peer[source], &buf[source]));
 		if (!late)
@@ -270,7 +270,7 @@ static void test_msg_directed_receive_takes_its_sender_only(void **state)
 	}
 }
 
-/* A sender that is not in the receiver's vector has no address; once it is inserted it has. */
+/* A sender that is not in the receiver's vector has no address; once it is inserted, it has one. */
 static void unknown_source(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -307,7 +307,7 @@ static void unknown_source(int rank, void *arg)
 	node_close(&n);
 }
 
-/* Rank 1 sends and closes; what it sent waits while rank 2 comes and may get the number that was rank 1's. */
+/* Rank 1 sends and closes; its messages wait while rank 2 starts and may get the number that was rank 1's. */
 static void outlived(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -325,7 +325,7 @@ static void outlived(int rank, void *arg)
 		team_barrier(NULL);
 		return;
 	}
-	for (int i = 0; i < 50; i++) { /* rank 0 hears that it closed */
+	for (int i = 0; i < 50; i++) { /* rank 0 learns that it closed */
 		node_poll(&n);
 		sleep_ms(1);
 	}

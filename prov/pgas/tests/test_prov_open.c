@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pgas/pgas_open.h: the provider without a search, and what happens when a step of the bring-up fails. */
+/* pgas/pgas_open.h: opening the provider without a search, and what happens when a step of the bring-up fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ static void test_open_endpoint_reaches_itself(void **state)
 	assert_null(net.fabric);
 }
 
-/* Who ends with his peers needs no thread that watches them. */
+/* A process that ends together with its peers needs no thread to watch them. */
 static void test_watched_peers_take_no_thread(void **state)
 {
 	const int before = threads_here();
@@ -104,7 +104,7 @@ static void test_open_reports_the_call_that_failed(void **state)
 	assert_null(net.fabric);
 	assert_null(net.domain);
 	pgas_close(&net);                                                                         /* nothing is open */
-	assert_int_not_equal(pgas_open(&net, FI_COLLECTIVE, FI_THREAD_DOMAIN, NULL, 0, NULL), 0); /* nobody is told */
+	assert_int_not_equal(pgas_open(&net, FI_COLLECTIVE, FI_THREAD_DOMAIN, NULL, 0, NULL), 0); /* no report */
 }
 
 static void test_open_endpoint_that_fails_leaves_nothing_open(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ordering flags are kept: what an endpoint was opened with holds for mapped and for private memory, by the short way
- * and through the target's progress. A checker in the target looks while the initiator writes. Built twice.
+ * Ordering flags are kept: the order requested at endpoint creation holds for mapped and for private memory, on the
+ * fast path and through the target's progress. A checker in the target reads while the initiator writes. Built twice.
  */
 #include "common.h"
 
@@ -13,7 +13,7 @@ static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
 struct mailbox {
 	uint64_t data[64];
-	uint64_t flag; /* a line of its own */
+	uint64_t flag; /* on its own cache line */
 	uint64_t pad[7];
 	uint64_t ack;
 };
@@ -25,7 +25,7 @@ struct order_case {
 	bool small; /* the data is 8 bytes by inject, too */
 };
 
-/* Two regions, so that data and flag may take different ways: the flag's may be faster. */
+/* Two regions, so that data and flag may take different paths: the flag's may be faster. */
 static void data_then_flag(int rank, void *arg)
 {
 	const struct order_case *c = arg;
@@ -40,7 +40,7 @@ static void data_then_flag(int rank, void *arg)
 	mem_exchange(&n, &flag, rf);
 	uint64_t *d = (uint64_t *)data.base;
 	volatile uint64_t *f = (volatile uint64_t *)flag.base;
-	/* the first write of each opens the short way */
+	/* the first write to each opens the fast path */
 	uint64_t buf[64], writes = 0;
 	for (uint64_t i = 1; i <= (uint64_t)c->rounds; i++) {
 		if (rank == 0) {
@@ -58,7 +58,7 @@ static void data_then_flag(int rank, void *arg)
 			}
 			CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &i, 8, n.peer[1], rf[1].start, 0)));
 			writes++;
-			/* the checker answers in its own memory, which is read one-sidedly too */
+			/* the checker replies in its own memory, which is also read one-sidedly */
 			const double end = hang_end();
 			uint64_t ack = 0;
 			uint64_t reads = fi_cntr_read(n.c_read);
@@ -115,7 +115,7 @@ static void test_order_waw_mapped_flag_waits_for_private_data(void **state)
 			       false};
 	(void)state;
 	team_run(2, data_then_flag, &c);
-	/* data by request, flag by the short way if that were allowed */
+	/* data by request, flag by the fast path if that were allowed */
 	team_run_env(2, data_then_flag, &c, env_no_cma);
 	c.small = true;
 	team_run_env(2, data_then_flag, &c, env_no_cma);
@@ -196,11 +196,11 @@ static void store_buffering(int rank, void *arg)
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
 	uint64_t v = 0;
-	/* the way is open */
+	/* opens the path */
 	CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &v, 8, n.peer[1 - rank], r[1 - rank].start + 1024, 0)));
 	team_barrier(&n);
 	for (uint64_t i = 1; i <= (uint64_t)c->rounds; i++) {
-		/* flags of both in rank 0's memory, on lines of their own: 0 and 128 */
+		/* flags of both in rank 0's memory, on separate cache lines: 0 and 128 */
 		const uint64_t mine = r[0].start + (rank ? 128 : 0), other = r[0].start + (rank ? 0 : 128);
 		__atomic_fetch_add(turn, 1, __ATOMIC_SEQ_CST);
 		while (__atomic_load_n(turn, __ATOMIC_SEQ_CST) < 2 * i) {
@@ -230,7 +230,7 @@ static void test_order_raw_two_writers_cannot_both_miss_the_other(void **state)
 	team_run(2, store_buffering, &c);
 }
 
-/* FI_FENCE on one operation orders it after everything before, whatever the endpoint's own order. */
+/* FI_FENCE on one operation orders it after all earlier ones, whatever the endpoint's own order. */
 static void fenced(int rank, void *arg)
 {
 	const struct node_opts o = {.selective = true, .counters = FI_READ | FI_WRITE};

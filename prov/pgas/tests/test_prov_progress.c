@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FI_PROGRESS_AUTO: a target that never calls libfabric serves its peers, and its thread costs nothing while nobody
- * asks. FI_PROGRESS_MANUAL: a target that does not call is not served behind its back, and one that calls is. Built
- * twice.
+ * FI_PROGRESS_AUTO: a target that never calls libfabric serves its peers, and its thread costs nothing while there are
+ * no requests. FI_PROGRESS_MANUAL: a target that makes no calls is not served in the background, and one that calls is.
+ * Built twice.
  */
 #include "common.h"
 
@@ -66,7 +66,7 @@ static void sleeping_target(int rank, void *arg)
 	} else {
 		while (!__atomic_load_n(done, __ATOMIC_SEQ_CST))
 			usleep(20000); /* not a single call into libfabric */
-		/* takes the lock that its thread had: ThreadSanitizer cannot see that the peer told us */
+		/* takes the lock that its thread had: ThreadSanitizer cannot see the peer's notification */
 		node_poll(&n);
 		long double ld;
 		memcpy(&ld, m.base + 16, sizeof ld);
@@ -106,7 +106,7 @@ static void test_progress_auto_target_asleep_is_served(void **state)
 
 struct idle {
 	struct node_opts opts;
-	bool pending; /* a long message waits for a receiver that takes its time */
+	bool pending; /* a long message waits for a slow receiver */
 };
 
 static void idle_cost(int rank, void *arg)
@@ -122,7 +122,7 @@ static void idle_cost(int rank, void *arg)
 	sleep_ms(200);
 	const double most = limit_of("TEST_IDLE_CPU_PERCENT", 2) / 100;
 	double share = 1;
-	/* others on the machine make every wake-up dearer, but not all the time */
+	/* other load on the machine makes every wake-up more expensive, but not all the time */
 	for (int i = 0; i < 5 && share >= most; i++) {
 		const double cpu = cpu_s(), wall = now_s();
 		sleep_ms(1500);
@@ -167,7 +167,7 @@ static void test_progress_manual_idle_watcher_takes_no_processor(void **state)
 	team_run(2, idle_cost, &s);
 }
 
-/* A thread that sleeps in fi_cq_sread or fi_cntr_wait costs nothing either, and wakes for what comes. */
+/* A thread that sleeps in fi_cq_sread or fi_cntr_wait costs nothing either, and wakes for new events. */
 static void blocking_cost(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .wait = FI_WAIT_UNSPEC, .counters = FI_RECV};
@@ -186,7 +186,7 @@ static void blocking_cost(int rank, void *arg)
 			else
 				CHECK_OK(fi_cntr_wait(n.c_recv, 2, -1));
 			const double share = (cpu_s() - cpu) / (now_s() - wall);
-			/* on a slow machine the moment before it sleeps is longer */
+			/* on a slow machine the spin before it sleeps is longer */
 			const double slow = patience() < 4 ? patience() : 4;
 			const double most = slow * limit_of("TEST_BLOCKED_CPU_PERCENT", 5) / 100;
 			if (share >= most)
@@ -209,7 +209,7 @@ static void test_progress_blocked_thread_takes_no_processor(void **state)
 
 /* --- manual ------------------------------------------------------------------------------------------------------- */
 
-/* Nothing touches the target's private memory while it is not in libfabric, and everything comes when it calls. */
+/* Nothing touches the target's private memory while it is not in libfabric, and everything arrives when it calls. */
 static void manual_target(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true, .counters = FI_WRITE};
@@ -225,7 +225,7 @@ static void manual_target(int rank, void *arg)
 		const uint64_t one = 1;
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &one, 1, n.peer[1], 0, 0, FI_UINT64, FI_SUM)));
 		for (int i = 0; i < 10; i++) {
-			CHECK_EQ(fi_cntr_read(n.c_write), 0); /* honest: it has not happened */
+			CHECK_EQ(fi_cntr_read(n.c_write), 0); /* it has not happened, so it is not counted */
 			sleep_ms(5);
 		}
 		team_barrier(NULL);
@@ -253,7 +253,8 @@ static void test_progress_manual_target_is_served_when_it_calls(void **state)
 	team_run(2, manual_target, NULL);
 }
 
-/* From now on this process can start no thread, as with RLIMIT_NPROC, but root, too. False: not possible here. */
+/* From now on this process cannot start threads, as with RLIMIT_NPROC, but even as root. Returns false if not possible
+ * here. */
 static bool refuse_threads(void)
 {
 	struct sock_filter rules[] = {
@@ -280,8 +281,8 @@ static bool can_refuse_threads(void)
 enum watcher { RUNS, NOT_WANTED, NOT_POSSIBLE };
 
 /*
- * A target that reads a counter of its own and nothing else, by a read that is inline as a rule, is served all the
- * same; be there a thread that notices what lies in front of it, or none.
+ * A target that only reads one of its own counters, usually inline, is still served, whether or not a thread notices
+ * its pending requests.
  */
 static void counting_target(int rank, void *arg)
 {

@@ -4,7 +4,7 @@
  * pieces on both sides, directly and through the target's progress. Built twice: table and FABRIC_DIRECT.
  *
  * Rank 0 initiates. Every (call, size) has its own place in the target's region, so the target compares its whole
- * region with the expected image once, places in between included.
+ * region with the expected image once, including the gaps between places.
  */
 #include "common.h"
 
@@ -91,7 +91,7 @@ static ssize_t issue_write(struct node *n, int call, int s, unsigned char *buf, 
 		.msg_iov = iov, .iov_count = 2, .addr = dest, .rma_iov = rma, .rma_iov_count = 2, .context = buf};
 	switch (call) {
 	case W_WRITE:
-		if (len == 8) /* a constant length takes another way in the direct build */
+		if (len == 8) /* a constant length takes another path in the direct build */
 			return fi_write(n->ep, buf, 8, NULL, dest, pos, r->key, buf);
 		return fi_write(n->ep, buf, len, NULL, dest, pos, r->key, buf);
 	case W_WRITEV:
@@ -106,14 +106,14 @@ static ssize_t issue_write(struct node *n, int call, int s, unsigned char *buf, 
 		return fi_writedata(n->ep, buf, len, NULL, data_of(call, s), dest, pos, r->key, buf);
 	case W_INJECTDATA:
 		return fi_inject_writedata(n->ep, buf, len, data_of(call, s), dest, pos, r->key);
-	default: /* W_MSGINJECT: one target piece, two of ours */
+	default: /* W_MSGINJECT: one target piece, two local ones */
 		rma[0].len = len;
 		m.rma_iov_count = 1;
 		return fi_writemsg(n->ep, &m, FI_INJECT | FI_COMPLETION);
 	}
 }
 
-/* Which calls leave an entry in the transmit queue. */
+/* Returns whether the call leaves an entry in the transmit queue. */
 static bool has_entry(const struct style *st, int call)
 {
 	if (call == W_INJECT || call == W_INJECTDATA || st->opts.no_cq)
@@ -132,7 +132,7 @@ static void write_all(struct node *n, const struct style *st, fi_addr_t dest, co
 			fill(buf, sizes[s], seed_of(c, s));
 			CHECK_OK(RETRY(n, issue_write(n, c, s, buf, dest, r)));
 			if (c == W_INJECT || c == W_INJECTDATA || c == W_MSGINJECT)
-				memset(buf, 0x11, sizes[s]); /* ours again as soon as the call returned */
+				memset(buf, 0x11, sizes[s]); /* reusable as soon as the call returned */
 			if (has_entry(st, c)) {
 				struct fi_cq_tagged_entry e;
 				wait_cq(n, n->tx_cq, &e);
@@ -219,7 +219,7 @@ static void take_data(struct node *n, bool source)
 		}
 	}
 	struct fi_cq_tagged_entry e;
-	CHECK_EQ(fi_cq_read(n->rx_cq, &e, 1), -FI_EAGAIN); /* nothing twice, nothing else */
+	CHECK_EQ(fi_cq_read(n->rx_cq, &e, 1), -FI_EAGAIN); /* no duplicates, no other entries */
 }
 
 static void matrix(int rank, void *arg)
@@ -258,7 +258,7 @@ static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 static const char *const env_no_map[] = {"FI_PGAS_MAP=0", NULL};
 static const char *const env_progress[] = {"FI_PGAS_CMA=0", "FI_PGAS_MAP=0", NULL};
 
-/* An entry per operation; and counters only, which opens the short ways. */
+/* An entry per operation; and counters only, which enables the fast paths. */
 static void run_styles(enum mem_kind kind, const char *const *env)
 {
 	struct style queue = {kind, {.two_cqs = true, .counters = FI_READ | FI_WRITE}, 0x123456789abcdef0};
@@ -324,7 +324,7 @@ static void test_rma_delivery_complete_every_call_arrives(void **state)
 	team_run(2, matrix, &st);
 }
 
-/* A write that reaches two regions of one target counts at both. */
+/* A write that spans two regions of one target counts in both. */
 static void two_regions(int rank, void *arg)
 {
 	const struct node_opts o = {.counters = FI_WRITE, .caps = FI_RMA | FI_RMA_EVENT};
@@ -378,7 +378,7 @@ static void test_rma_two_regions_count_at_both(void **state)
 	team_run_env(2, two_regions, NULL, env_no_cma);
 }
 
-/* FI_INJECT on the msg calls: the buffer is the caller's again although the target has not looked yet. */
+/* FI_INJECT on the msg calls: the buffer is reusable although the target has made no progress yet. */
 static void inject_reuse(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -404,7 +404,7 @@ static void inject_reuse(int rank, void *arg)
 			CHECK_OK(RETRY(&n, fi_writemsg(n.ep, &msg, FI_INJECT | FI_COMPLETION)));
 			memset(buf, 0x77, sizeof buf);
 		}
-		team_barrier(NULL); /* only now the target makes progress */
+		team_barrier(NULL); /* only now does the target make progress */
 		wait_tx(&n, 64);
 	} else {
 		team_barrier(NULL);
@@ -426,7 +426,8 @@ static void test_rma_writemsg_inject_leaves_buffer_to_caller(void **state)
 	team_run_env(2, inject_reuse, NULL, few);
 }
 
-/* One-sided means one-sided: the target neither calls libfabric nor runs a thread, and 10000 puts and gets complete. */
+/* One-sided operations need no target: it neither calls libfabric nor runs a thread, and 10000 puts and gets
+ * complete. */
 static void silent_target(int rank, void *arg)
 {
 	const struct node_opts o = {.selective = true, .counters = FI_READ | FI_WRITE};
@@ -464,7 +465,7 @@ static void test_rma_target_that_does_nothing_still_receives(void **state)
 		team_run(2, silent_target, &k);
 }
 
-/* fi_pgas_ops: a region of parts with a hole between them has one base; memory from mem_alloc is mapped by peers. */
+/* fi_pgas_ops: a region of parts with a hole between them has one base; peers map memory from mem_alloc. */
 static void parts(int rank, void *arg)
 {
 	const struct node_opts o = {.selective = true, .counters = FI_READ | FI_WRITE};
@@ -484,7 +485,7 @@ static void parts(int rank, void *arg)
 	node_connect(&n);
 	CHECK_OK(ops->window(n.ep, n.peer[1 - rank], &window));
 	CHECK(window != NULL);
-	((uint64_t *)window)[3] = 100 + (uint64_t)rank; /* straight into the peer */
+	((uint64_t *)window)[3] = 100 + (uint64_t)rank; /* directly into the peer's memory */
 	team_barrier(&n);
 	CHECK_EQ(((uint64_t *)piece[0])[3], 101 - (uint64_t)rank);
 	team_barrier(&n);
@@ -502,7 +503,8 @@ static void test_rma_window_of_allocated_memory_is_peer_memory(void **state)
 }
 
 /*
- * A gate: over a link its owner is called with the bytes of a put and says how it ends; peers of this host call nobody.
+ * A gate: over a link, its owner is called with the bytes of a put and decides how it ends; puts from this host call no
+ * gate.
  */
 struct calls {
 	int count;

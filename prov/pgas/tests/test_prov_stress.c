@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Eight processes, more than this machine may have cores, all talking to all at the same time: puts, gets, atomics and
- * messages of every way (slot, eager buffer, long), with the smallest rings so that everybody runs into full ones. At
- * the end every sum is exact, every message came once and in its sender's order. Built twice: table and FABRIC_DIRECT.
+ * Eight processes, possibly more than this machine has cores, all talking to all at the same time: puts, gets, atomics
+ * and messages by every path (slot, eager buffer, long), with the smallest rings so that all of them find full ones. At
+ * the end every sum is exact, and every message arrived once and in its sender's order. Built twice: table and
+ * FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -20,7 +21,7 @@ struct shape {
 	int rounds;
 };
 
-/* Everybody's region: one word that all add to, a word per rank that only this rank adds to, and a lane per rank for
+/* Each rank's region: one word that all add to, a word per rank that only this rank adds to, and a lane per rank for
  * puts. */
 #define LANE 512
 #define OFF_ALL 0
@@ -63,7 +64,7 @@ static void post(struct talk *t, int b)
 	CHECK_OK(fi_recvmsg(t->n.ep, &m, FI_COMPLETION));
 }
 
-/* A message starts with its sender and number; the rest must be what the sender filled in. */
+/* A message starts with its sender and number; the rest must match the sender's pattern. */
 static void take(struct talk *t, int rank, const struct fi_cq_tagged_entry *e)
 {
 	unsigned char *buf = e->op_context;
@@ -149,7 +150,7 @@ static void all_to_all(int rank, void *arg)
 		CHECK_OK(RETRY(&t.n, fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], dest + OFF_OWN(rank), key,
 						      FI_UINT64, FI_SUM)));
 		writes += 3;
-		if (i % 8 == 0) { /* only this rank adds to that word, so it reads what it added */
+		if (i % 8 == 0) { /* only this rank adds to that word, so it reads back its own sum */
 			wait_cntr(&t.n, t.n.c_write, writes);
 			CHECK_OK(RETRY(&t.n,
 				       fi_read(t.n.ep, &word, 8, NULL, t.n.peer[p], dest + OFF_OWN(rank), key, NULL)));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Symmetric addressing of a region in pieces (symmetric_layout of fi_ext_pgas.h): offsets are the same in all
- * processes, the addresses and distances of the pieces are not, and the order in memory is not either. An address of
- * ours must lead to the peer's copy by every way: windows, table, process_vm, requests; on endpoints of one thread, of
- * several, and private aliases.
+ * processes; the addresses, distances and memory order of the pieces are not. A local address must lead to the peer's
+ * copy by every path: windows, table, process_vm, requests; on endpoints of one thread, of several, and private
+ * aliases.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -30,10 +30,10 @@ struct region {
 struct way {
 	enum fi_threading threading;
 	bool alias;
-	bool window; /* expected of others; to ourselves there is one in any case */
+	bool window; /* expected for others; for ourselves there is always one */
 };
 
-/* Rank 1 has the pieces in the other order, all ranks have their own distances. */
+/* Rank 1 has the pieces in reverse order; all ranks have their own distances. */
 static void lay_out(struct region *r, int rank, struct fi_pgas_piece *pieces)
 {
 	r->space = mmap(NULL, SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -85,13 +85,12 @@ static uint64_t drained(struct region *r, struct fid_ep *ep, ssize_t rc)
 	return 0;
 }
 
-/* Every call that takes an address, at the beginning and at the end of a piece; the peer's first words are what it was
- * told. */
+/* Every call that takes an address, at the beginning and at the end of a piece. */
 static void touch(struct region *r, struct fid_ep *ep, int me, int dest, int i)
 {
 	const fi_addr_t peer = r->n.peer[dest];
 	const uint64_t pos = (uintptr_t)r->addr[i], mark = 1000 * (uint64_t)(me + 1) + 10 * (uint64_t)i;
-	const size_t mine = 64 * (size_t)(me + 1); /* where I write, so that ranks do not meet */
+	const size_t mine = 64 * (size_t)(me + 1); /* where I write, so that ranks do not overlap */
 	char block[256], back[256];
 	uint64_t v = mark, one = 1, old = 77;
 	drained(r, ep, RETRY(&r->n, fi_inject_write(ep, &v, 8, peer, pos + mine, 0)));
@@ -108,7 +107,7 @@ static void touch(struct region *r, struct fid_ep *ep, int me, int dest, int i)
 	drained(r, ep, RETRY(&r->n, fi_write(ep, block, sizeof block, NULL, peer, end, 0, NULL)));
 	drained(r, ep, RETRY(&r->n, fi_read(ep, back, sizeof back, NULL, peer, end, 0, NULL)));
 	CHECK_MEM(block, back, sizeof block);
-	/* by the engine, whatever is mapped */
+	/* through the engine, whatever is mapped */
 	struct iovec iov = {.iov_base = &v, .iov_len = 8};
 	struct fi_rma_iov rma = {.addr = pos + mine + 8, .len = 8, .key = 0};
 	struct fi_msg_rma msg = {.msg_iov = &iov, .iov_count = 1, .addr = peer, .rma_iov = &rma, .rma_iov_count = 1};
@@ -140,7 +139,7 @@ static void every_way(int rank, void *arg)
 		CHECK_OK(fi_ep_alias(r.n.ep, &ep, FI_TRANSMIT | FI_PGAS_PRIVATE));
 	CHECK_EQ(r.ops->symmetric(ep, r.base + UNIT), -FI_EINVAL);
 	CHECK_OK(r.ops->symmetric(ep, r.base));
-	for (int turn = 0; turn < 2; turn++) { /* the second finds the windows open, and zeroes again */
+	for (int turn = 0; turn < 2; turn++) { /* the second turn finds the windows open, and zeroes again */
 		for (int i = 0; i < PIECES; i++)
 			memset(r.addr[i], 0, len[i]);
 		team_barrier(&r.n);
@@ -155,7 +154,7 @@ static void every_way(int rank, void *arg)
 		void *window = NULL;
 		CHECK_OK(r.ops->window(ep, r.n.peer[dest], &window));
 		CHECK(dest == rank || !window == !way->window);
-		/* what the neighbour wrote, through the window, at our distances */
+		/* written by the neighbour through the window, at our distances */
 		for (int i = 0; window && i < PIECES; i++)
 			CHECK_EQ(*(uint64_t *)((char *)window + (r.addr[i] - r.base) + 64),
 				 1000 + 10 * (uint64_t)i + 2);
@@ -261,7 +260,7 @@ static void wrong_layouts(int rank, void *arg)
 		{{pos + 8, 0, UNIT}, {pos + 8 * UNIT, 3 * UNIT, UNIT}}, /* not on a page */
 		{{pos, 0, UNIT}, {pos + 8 * UNIT, 3 * UNIT, 100}},
 		{{pos, 0, UNIT}, {pos + 8 * UNIT, 3 * UNIT, 0}},
-		{{pos, 0, UNIT}, {pos + 8 * UNIT, 0 - UNIT, 2 * UNIT}}, /* wraps */
+		{{pos, 0, UNIT}, {pos + 8 * UNIT, 0 - UNIT, 2 * UNIT}}, /* wraps around */
 		{{pos, 0, UNIT}, {(char *)(0 - UNIT), 3 * UNIT, 2 * UNIT}},
 	};
 	(void)arg;
@@ -271,19 +270,19 @@ static void wrong_layouts(int rank, void *arg)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		CHECK_EQ(r.ops->symmetric_layout(n.domain, wrong[i], 2), -FI_EINVAL);
 	CHECK_EQ(r.ops->symmetric_layout(n.domain, NULL, 0), -FI_EINVAL);
-	CHECK_OK(r.ops->symmetric(n.ep, pos + UNIT)); /* another base than the layout's */
+	CHECK_OK(r.ops->symmetric(n.ep, pos + UNIT)); /* a base other than the layout's */
 	const struct fi_pgas_piece good = {pos, 0, UNIT};
 	CHECK_EQ(r.ops->symmetric_layout(n.domain, &good, 1), -FI_EINVAL);
 	CHECK_OK(r.ops->symmetric(n.ep, pos));
 	CHECK_OK(r.ops->symmetric_layout(n.domain, &good, 1));
 	node_close(&n);
 	region_open(&r, rank, &way);
-	CHECK_EQ(r.ops->symmetric_layout(r.n.domain, &good, 1), -FI_EBUSY); /* key 0 is there */
+	CHECK_EQ(r.ops->symmetric_layout(r.n.domain, &good, 1), -FI_EBUSY); /* key 0 is taken */
 	CHECK_OK(fi_close(&r.mr->fid));
 	struct fi_pgas_part part = {off[1], len[1], r.fd[1], 0};
 	CHECK_EQ(r.ops->mr_reg_parts(r.n.domain, r.base + UNIT, 200 * UNIT, ACCESS_ALL, 0, &part, 1, &r.mr),
 		 -FI_EINVAL);
-	part.off = off[1] + UNIT; /* where no piece is */
+	part.off = off[1] + UNIT; /* where there is no piece */
 	CHECK_EQ(r.ops->mr_reg_parts(r.n.domain, r.base, 200 * UNIT, ACCESS_ALL, 0, &part, 1, &r.mr), -FI_EINVAL);
 	part.off = off[1];
 	CHECK_OK(r.ops->mr_reg_parts(r.n.domain, r.base, 200 * UNIT, ACCESS_ALL, 0, &part, 1, &r.mr));

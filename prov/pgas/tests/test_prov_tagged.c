@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only tagged messages can do: matching with ignored bits, in the order of posting and of sending; looking at,
+ * Features of tagged messages only: matching with ignored bits, in the order of posting and of sending; peeking at,
  * claiming and discarding a message before it is received. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
@@ -63,8 +63,8 @@ static void test_tagged_matches_oldest_buffer_and_oldest_message(void **state)
 	}
 }
 
-/* Messages of one tag keep their order although others are received in between; plain messages are a world of their
- * own. */
+/* Messages of one tag keep their order although others are received in between; plain messages are matched
+ * separately. */
 static void order_of_one_tag(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -160,7 +160,7 @@ static void send_for_peeks(struct node *n, size_t len)
 		free(out[i]);
 }
 
-/* A peek that finds nothing is an error entry. */
+/* A peek that finds nothing leaves an error entry. */
 static void peek_finds_nothing(struct node *n, uint64_t tag, fi_addr_t source, struct fi_context *ctx)
 {
 	struct fi_cq_err_entry err;
@@ -170,12 +170,12 @@ static void peek_finds_nothing(struct node *n, uint64_t tag, fi_addr_t source, s
 	CHECK(err.op_context == ctx);
 }
 
-/* Looking takes nothing away. */
+/* A peek removes nothing. */
 static void look_only(struct node *n, size_t len)
 {
 	struct fi_context ctx[2];
 	struct fi_cq_tagged_entry e = {0};
-	peek_until_there(n, 9, &ctx[0], FI_PEEK, &e); /* the last one: all are here */
+	peek_until_there(n, 9, &ctx[0], FI_PEEK, &e); /* the last one: all have arrived */
 	for (int again = 0; again < 2; again++) {
 		peek_until_there(n, 1, &ctx[0], FI_PEEK, &e);
 		CHECK_EQ(e.len, len);
@@ -187,7 +187,7 @@ static void look_only(struct node *n, size_t len)
 	peek_finds_nothing(n, 77, FI_ADDR_UNSPEC, &ctx[1]);
 }
 
-/* Claims the first of tag 1: the second is then the next one, and the claimed one waits for us. */
+/* Claims the first message of tag 1: the second becomes the next one, and the claimed one waits for its receive. */
 static void claim(struct node *n, size_t len, unsigned char *buf)
 {
 	struct fi_context ctx[2];
@@ -220,7 +220,7 @@ static void discard(struct node *n)
 	CHECK(e.op_context == &ctx[1]);
 }
 
-/* With a source; then what is left is received, and there is nothing to claim. */
+/* With a source; then the remaining messages are received, and there is nothing to claim. */
 static void peek_with_source(struct node *n, unsigned char *buf)
 {
 	struct fi_context ctx[2];
@@ -270,7 +270,7 @@ static void test_tagged_peek_claim_discard_act_on_the_message_meant(void **state
 	team_run_env(2, peeking, NULL, env_no_cma);
 }
 
-/* A claimed message is truncated as any other. */
+/* A claimed message is truncated like any other. */
 static void claim_truncated(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -333,7 +333,7 @@ static void cancelled(int rank, void *arg)
 	CHECK_OK(RETRY(&n, fi_tinject(n.ep, &v, 8, n.self, 1)));
 	wait_cq(&n, n.rx_cq, &e);
 	CHECK(e.op_context == &b && b == 5 && a == 0);
-	CHECK_EQ(fi_cancel(&n.ep->fid, &b), -FI_ENOENT); /* it is over */
+	CHECK_EQ(fi_cancel(&n.ep->fid, &b), -FI_ENOENT); /* it has completed */
 	node_close(&n);
 }
 
@@ -343,7 +343,7 @@ static void test_tagged_cancel_ends_the_posted_receive(void **state)
 	team_run(1, cancelled, NULL);
 }
 
-/* A thousand posted receives are found and cancelled by context, whatever the order. */
+/* A thousand posted receives are found and cancelled by context, in any order. */
 static void cancel_many(int rank, void *arg)
 {
 	enum { MANY = 1000 };

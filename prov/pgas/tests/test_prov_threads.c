@@ -86,7 +86,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* All threads read one queue: whoever finds an entry tells the thread that waits for it. */
+/* All threads read one queue: the thread that finds an entry notifies the one that waits for it. */
 static void await_entry(struct node *n, uint32_t *done)
 {
 	const double end = hang_end();
@@ -115,7 +115,7 @@ static uint64_t receive(struct node *n, bool tagged, uint64_t tag)
 	return v;
 }
 
-/* Receives from four threads of rank 0 in four threads of rank 1, each its own tag; and plain ones in the main
+/* Receives from four threads of rank 0 in four threads of rank 1, each with its own tag; and plain ones in the main
  * thread. */
 static void *receive_tag(void *arg)
 {
@@ -151,7 +151,7 @@ static void one_endpoint(int rank, void *arg)
 	}
 	if (rank == 1) {
 		uint64_t next[THREADS] = {0};
-		for (int i = 0; i < THREADS * g_rounds; i++) { /* each thread's messages in its order */
+		for (int i = 0; i < THREADS * g_rounds; i++) { /* each thread's messages arrive in its order */
 			const uint64_t v = receive(&n, false, 0);
 			CHECK(v >> 32 < THREADS);
 			CHECK_EQ(v & 0xffffffff, next[v >> 32]++);
@@ -162,7 +162,7 @@ static void one_endpoint(int rank, void *arg)
 	const uint64_t all = THREADS * (uint64_t)g_rounds;
 	if (rank == 0) {
 		wait_cntr(&n, n.c_write, 2 * all);
-		CHECK_EQ(fi_cntr_read(n.c_write), 2 * all); /* not one lost, not one twice */
+		CHECK_EQ(fi_cntr_read(n.c_write), 2 * all); /* none lost, none duplicated */
 		wait_cntr(&n, n.c_send, 2 * all);
 		CHECK_EQ(fi_cntr_read(n.c_send), 2 * all);
 		if (s->key == 0) {
@@ -224,8 +224,8 @@ static void test_threads_safe_with_auto_progress_count_exactly(void **state)
 /* --- messages in place -------------------------------------------------------------------------------------------- */
 
 /*
- * Threads post straight into the peer's ring (pgas_hot_post) as soon as one of them has connected, and take several
- * messages at once there: each comes once.
+ * Threads post directly into the peer's ring (pgas_hot_post) as soon as one of them has connected, and take several
+ * messages at once there: each arrives once.
  */
 enum { AT_ONCE = 8 };
 struct poster {
@@ -279,7 +279,7 @@ static void *take(void *arg)
 			uint64_t v[2];
 			CHECK_EQ(m[i].len, sizeof v);
 			memcpy(v, m[i].buf, sizeof v);
-			memset(m[i].buf, 0, sizeof v); /* it is the receiver's: nobody has written there yet */
+			memset(m[i].buf, 0, sizeof v); /* the receiver owns it: no sender has written there yet */
 			if (!together)
 				p->ops->message_release(p->n->ep, &m[i]);
 			CHECK(v[0] < all && v[1] == ~v[0]);
@@ -314,7 +314,7 @@ static void in_place(int rank, void *arg)
 		CHECK_OK(pthread_join(t[i], NULL));
 		straight += p[i].straight;
 	}
-	/* the long way is for the first ones, and for who finds the ring full or another one faster */
+	/* the slow path is for the first ones, and for a thread that finds the ring full or loses a race */
 	if (rank == 0 && ((const struct pgas_ep *)n.ep)->peer[n.peer[1]].ring)
 		CHECK(straight > 0);
 	team_barrier(&n);
@@ -332,7 +332,7 @@ static void test_threads_safe_post_straight_and_take_in_place(void **state)
 	team_run_env(2, in_place, &s, small);
 }
 
-/* Somebody makes progress before the receiver takes for the first time: the word that it looks at says so. */
+/* Progress is made before the receiver first takes a message: the word that it checks reports the message. */
 static void drained_first(int rank, void *arg)
 {
 	const struct shape *s = arg;
@@ -347,14 +347,14 @@ static void drained_first(int rank, void *arg)
 	const double end = hang_end();
 	ssize_t rc;
 	while (rank == 0 && (rc = ops->message_send(n.ep, n.peer[1], &v, sizeof v, NULL, 0)) != 0) {
-		CHECK_EQ(rc, -FI_EAGAIN); /* the way to another host is being made */
+		CHECK_EQ(rc, -FI_EAGAIN); /* the connection to another host is in progress */
 		ops->progress(n.domain);
 		CHECK(now_s() < end);
 	}
 	team_barrier(&n);
 	if (rank == 1) {
 		struct fi_pgas_message m;
-		do { /* from another host it may still be under way */
+		do { /* from another host it may still be in flight */
 			ops->progress(n.domain);
 			CHECK(now_s() < end);
 		} while ((shared ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue)) ||
@@ -413,7 +413,7 @@ static void lane_open(struct lane *l, char *name)
 
 /*
  * The first use of the peer, of its keys and of its ring happens in all threads at once. Each thread has its own
- * endpoint, queue, vector and counters; domain, regions and the peer's translations are what they share.
+ * endpoint, queue, vector and counters; they share the domain, the regions and the peer's translations.
  */
 static void *lane_work(void *arg)
 {
@@ -439,7 +439,7 @@ static void *lane_work(void *arg)
 			CHECK(now_s() < end);
 		}
 		CHECK_EQ(rc, 1);
-		CHECK_EQ(input, v); /* the lane of the same number over there does the same */
+		CHECK_EQ(input, v); /* the peer's lane of the same number does the same */
 		if (i % 50 == 0) {  /* registering is a call on the domain, from any thread */
 			struct fid_mr *mr;
 			CHECK_OK(fi_mr_reg(l->n->domain, &input, 8, ACCESS_ALL, 0, 1000 + (uint64_t)l->id, 0, &mr,

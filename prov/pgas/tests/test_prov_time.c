@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer in another time namespace (unshare --time). The start time of a process, by which the provider knows it from
- * another that has its number later, looks different from there, so that such processes are not of one host: the link
- * joins them, and without one they hear that they cannot reach each other.
+ * A peer in another time namespace (unshare --time). The provider uses a process's start time to tell it from a later
+ * process with the same pid; it looks different from another namespace, so such processes do not count as being on one
+ * host: the link connects them, and without a link they learn that they cannot reach each other.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* unshare */
@@ -20,7 +20,7 @@
 
 enum { ROUNDS = 200, LONG = 1 << 20 };
 
-/* Children of this process live 1000 s later. */
+/* For children of this process the clocks are 1000 s ahead. */
 static bool leave_time(void)
 {
 	static const char later[] = "boottime 1000 0\nmonotonic 1000 0\n";
@@ -41,7 +41,7 @@ static bool may_leave_time(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* Rank 1 does its part in a child, in the other namespace. */
+/* Rank 1 runs its part in a child, in the other namespace. */
 static void in_two_times(int rank, void (*part)(int))
 {
 	int status = -1;
@@ -75,7 +75,7 @@ static void ping_pong(int rank)
 	node_connect(&n);
 	for (uint64_t i = 0, input = 0; i < ROUNDS; i++) {
 		if (rank == 0) {
-			sleep_ms(10); /* in all, some of the looks that are taken at processes */
+			sleep_ms(10); /* in total, long enough for some checks of whether the peer lives */
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1])));
 		}
 		take(&n, &input, 8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What fi_ext_pgas.h has for peers that answer later: FI_PGAS_WAIT, fence, failed, progress and wait. Built twice.
+ * What fi_ext_pgas.h offers for peers that answer later: FI_PGAS_WAIT, fence, failed, progress and wait. Built twice.
  */
 #include "common.h"
 
@@ -80,7 +80,7 @@ static void waits(int rank, void *arg)
 	unsigned char *out = malloc(300000), *input = malloc(300000);
 	open_all(&w, *(enum mem_kind *)arg, &o);
 	if (rank == 1)
-		sleep_ms(50); /* the first of them waits for a target that does not call */
+		sleep_ms(50); /* the first one waits for a target that makes no calls */
 	for (uint64_t i = 0; i < 20; i++) {
 		uint64_t old = 0;
 		fill(out, 300000, i);
@@ -95,7 +95,7 @@ static void waits(int rank, void *arg)
 		CHECK_EQ(old, i);
 	}
 	struct fi_cq_tagged_entry e;
-	CHECK_EQ(fi_cq_read(w.n.tx_cq, &e, 1), -FI_EAGAIN); /* the calls said it, and nobody else does */
+	CHECK_EQ(fi_cq_read(w.n.tx_cq, &e, 1), -FI_EAGAIN); /* the calls returned the result; the queue stays empty */
 	CHECK_EQ(fi_cntr_read(w.n.c_write), 40);
 	CHECK_EQ(fi_cntr_read(w.n.c_read), 60);
 	team_barrier(&w.n);
@@ -127,7 +127,7 @@ static void refused(int rank, void *arg)
 	if (rank == 0) {
 		struct fi_cq_tagged_entry e;
 		fi_addr_t who = 0;
-		CHECK_EQ(move_and_wait(&w, 1, true, &v, 8, 1 << 20), -FI_EACCES); /* behind the region's end */
+		CHECK_EQ(move_and_wait(&w, 1, true, &v, 8, 1 << 20), -FI_EACCES); /* past the region's end */
 		CHECK_EQ(move_and_wait(&w, 1, false, &v, 8, 1 << 20), -FI_EACCES);
 		CHECK_EQ(v, 7);
 		CHECK_EQ(fi_cq_read(w.n.tx_cq, &e, 1), -FI_EAGAIN);
@@ -185,7 +185,7 @@ static void test_wait_for_a_peer_that_dies_ends(void **state)
 
 /* --- fence -------------------------------------------------------------------------------------------------------- */
 
-/* The flag is mapped, or as far as the data: behind a fence it is never seen before the data. */
+/* The flag is mapped, or as far as the data: after a fence it is never seen before the data. */
 static void data_fence_flag(int rank, void *arg)
 {
 	const struct node_opts o = {.counters = FI_WRITE, .no_cq = true};
@@ -239,7 +239,7 @@ static void test_fence_flag_comes_after_data(void **state)
 	}
 }
 
-/* Requests run in order: a fence, and an operation with FI_FENCE, wait for nobody. */
+/* Requests run in order: a fence, and an operation with FI_FENCE, wait for nothing. */
 static void no_wait(int rank, void *arg)
 {
 	const struct node_opts o = {.counters = FI_WRITE, .no_cq = true};
@@ -255,7 +255,7 @@ static void no_wait(int rank, void *arg)
 		CHECK_OK(RETRY(&w.n, fi_inject_write(w.n.ep, &v, 8, w.n.peer[1], w.r[1].start, 0)));
 		CHECK_OK(w.ops->fence(w.n.ep));
 		CHECK_OK(RETRY(&w.n, fi_writemsg(w.n.ep, &m, FI_FENCE | FI_INJECT)));
-		CHECK_EQ(fi_cntr_read(w.n.c_write), 0); /* rank 1 has not called since */
+		CHECK_EQ(fi_cntr_read(w.n.c_write), 0); /* rank 1 has made no call since */
 		team_barrier(NULL);
 		wait_cntr(&w.n, w.n.c_write, 2);
 	} else {
@@ -291,11 +291,11 @@ static void sleeps(int rank, void *arg)
 			;
 		CHECK_EQ(w.ops->progress(w.n.domain), 0);
 		double start = now_s();
-		CHECK_EQ(w.ops->wait(w.n.domain, 30000000), 0); /* nobody sends */
+		CHECK_EQ(w.ops->wait(w.n.domain, 30000000), 0); /* no peer sends */
 		CHECK(now_s() - start > 0.02);
 		team_barrier(NULL);
 		start = now_s();
-		while (*(volatile uint64_t *)w.m.base != 7) { /* rank 1's write wakes us and is done by our progress */
+		while (*(volatile uint64_t *)w.m.base != 7) { /* rank 1's write wakes us and our progress runs it */
 			w.ops->wait(w.n.domain, 60000000000);
 			CHECK(now_s() - start < 50);
 		}
@@ -311,7 +311,7 @@ static void sleeps(int rank, void *arg)
 static void test_wait_sleeps_until_something_arrives(void **state)
 {
 	(void)state;
-	ONLY_AT_ONCE(); /* ranks that are threads share the one doorbell, and packets come late */
+	ONLY_AT_ONCE(); /* ranks that are threads share one doorbell, and packets arrive late */
 	team_run_env(2, sleeps, NULL, env_requests);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that sends by one wire and is best reached by another. Its sender wrote into its vector only that part of our
- * address that leads over the slower wire; our answers must go back the way that the question came, whatever else we
- * know of that peer. A process on another host could say a name of our own host just as well.
+ * A peer that sends by one wire and is best reached by another. Its sender inserted only the part of our address that
+ * leads over the slower wire; our replies must use the wire on which the request arrived, whatever else we know of that
+ * peer. A process on another host could just as well claim a name of our own host.
  */
 #include "common.h"
 
@@ -10,7 +10,7 @@
 
 enum { LONG = 1 << 20, WORDS = 4096 };
 
-/* The part of an address whose wire has this name ("" is shared memory), alone. */
+/* Extracts the part of an address whose wire has this name ("" is shared memory). */
 static void only_part(const char *address, const char *wire, char *out)
 {
 	static const char scheme[] = "fi_pgas://";
@@ -28,7 +28,7 @@ static void only_part(const char *address, const char *wire, char *out)
 	check_failed(__FILE__, __LINE__, "%s has no part of wire \"%s\"", address, wire);
 }
 
-/* Both of them, until the sender's operation and the receiver's are over. */
+/* Polls both, until the sender's operation and the receiver's are complete. */
 static void wait_both(struct node *a, struct node *b, struct fid_cq *of_a, struct fid_cq *of_b)
 {
 	struct fi_cq_tagged_entry e;
@@ -56,7 +56,7 @@ static void send_long(struct node *a, struct node *b, fi_addr_t to_a)
 	CHECK_OK(RETRY_BOTH(b, a, fi_send(b->ep, out, LONG, NULL, to_a, out)));
 	wait_both(a, b, a->rx_cq, b->tx_cq);
 	CHECK(filled(input, LONG, 7));
-	/* one that nobody wants: its sender hears that, too */
+	/* one that is discarded: its sender is notified of that, too */
 	struct fi_msg_tagged m = {.addr = FI_ADDR_UNSPEC, .tag = 5, .context = input};
 	struct fi_cq_tagged_entry e;
 	CHECK_OK(RETRY_BOTH(b, a, fi_tsend(b->ep, out, LONG, NULL, to_a, 5, out)));
@@ -97,7 +97,7 @@ static void one_sided(struct node *a, struct node *b, fi_addr_t to_a)
 	free(out);
 }
 
-/* known: the receiver has the sender in its vector, and sent to it before. */
+/* known: the receiver has the sender in its vector, and has sent to it before. */
 static void answers(int rank, void *known)
 {
 	const struct node_opts o = {.two_cqs = true};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A user of the port over RDMA adapters, for test_port_verbs.cpp: keeps what it sent until the port tells of it, once,
-// and what came.
+// A user of the port over RDMA adapters, for test_port_verbs.cpp: keeps what it sent until the port reports it, once,
+// and what it received.
 #pragma once
 
 #include "wire/net/port/verbs/port_verbs.hpp"
@@ -24,7 +24,7 @@ struct work : port_work {
 	port_memory memory{};
 };
 
-// What came, and by which line.
+// A received packet, and its line.
 struct letter : std::string {
 	uint64_t sender;
 	letter(const char *bytes, size_t len, uint64_t by_arg) : std::string(bytes, len), sender(by_arg) {}
@@ -39,9 +39,9 @@ struct node {
 	std::deque<std::unique_ptr<work>> works;
 	std::deque<letter> came;
 	std::vector<uint64_t> lost;
-	std::vector<void *> kept; // buffers that are not given back
+	std::vector<void *> kept; // buffers that are not returned
 	bool keeps = false;
-	uint64_t tick = kMs; // by which a look makes the port's clock go on, beyond the time that it takes
+	uint64_t tick = kMs; // a poll advances the port's clock by this, besides the real time
 	uint32_t room = verbs_of(*p).completions_left;
 
 	explicit node(network &n, unsigned ip, size_t packet = 16384) : node(n, n.add(ip), packet) {}
@@ -65,7 +65,7 @@ struct node {
 		p->ops->close(std::exchange(p, nullptr));
 		assert_int_equal(h.memories, 0);
 	}
-	// What the port counts agrees with what it has.
+	// The port's counts match its objects.
 	void check()
 	{
 		const verbs_port &v = verbs_of(*p);
@@ -92,7 +92,7 @@ struct node {
 		return number;
 	}
 	void trust(uint64_t number, const secret &key) { p->ops->trust(*p, number, key.data()); }
-	// A work with so many bytes of registered memory.
+	// A work with `len` bytes of registered memory.
 	work &make(size_t len)
 	{
 		works.push_back(std::make_unique<work>());
@@ -101,7 +101,7 @@ struct node {
 		assert_int_equal(p->ops->expose(*p, w.bytes.get(), len, kPortLocal, &w.memory), 0);
 		return w;
 	}
-	// Null: not now, or never.
+	// Returns null for "not now" or "never".
 	work *take(int rc)
 	{
 		if (rc == 0)
@@ -144,14 +144,14 @@ struct node {
 		return static_cast<size_t>(std::count_if(works.begin(), works.end(),
 							 [](const auto &w) { return w->is == fate::under_way; }));
 	}
-	void forget() // what is over
+	void forget() // removes finished work
 	{
 		while (!works.empty() && (works.front()->is == fate::good || works.front()->is == fate::bad)) {
 			p->ops->conceal(*p, works.front()->memory);
 			works.pop_front();
 		}
 	}
-	void let_go(uint64_t number) // of an address, whatever is under way; the link does not do that
+	void let_go(uint64_t number) // an address, whatever is pending; the link does not do that
 	{
 		p->ops->remove(*p, number);
 		for (const auto &w : works)
@@ -179,11 +179,11 @@ private:
 			work &w = *static_cast<work *>(e.work);
 			if (w.is == fate::let_go)
 				break;
-			assert_true(w.is == fate::under_way); // told once
+			assert_true(w.is == fate::under_way); // reported once
 			w.is = e.kind == port_event_kind::failed ? fate::bad : fate::good;
 			w.status = e.status;
 			if (e.kind == port_event_kind::sent)
-				w.bytes[0] = '!'; // they may be reused
+				w.bytes[0] = '!'; // the sender may reuse them
 		}
 		}
 	}
@@ -200,7 +200,7 @@ void look_until(std::vector<node *> nodes, Done &&done)
 	}
 }
 
-// a says hello by a line of its own, and they trust each other then, as links do. Returns b's number of the line.
+// a says hello on its own line, and then they trust each other, as links do. Returns b's number of the line.
 inline uint64_t greet(node &a, node &b, uint64_t to_b)
 {
 	look_until({&a, &b}, [&] { return a.send(to_b, "hello"); });
@@ -227,8 +227,8 @@ inline both_ends meet(node &a, node &b)
 	return {to_b, greet(a, b, to_b)};
 }
 
-// Breaks a queue pair of h where both sides got something through since it was made: that must be mended. Not while
-// one side alone trusts the other: the link has no way to mend that.
+// Breaks a queue pair of h if both sides have made progress since it was connected: such a break must be repaired. Not
+// while only one side trusts the other: the link cannot repair that.
 inline bool break_with_mercy(network &n, host &h)
 {
 	for (fake_qp *q : n.qps_of(h)) {

@@ -46,7 +46,7 @@ void wait_for_death(void)
 		sleep_ms(1000);
 }
 
-/* --- talking among the living ------------------------------------------------------------------------------------- */
+/* --- traffic among the living ------------------------------------------------------------------------------------- */
 
 void wait_entry(struct node *n, struct fid_cq *cq, const void *context)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For attacks on the link between hosts: the protocol of the socket port and of the link, spoken by plain sockets. It
-// is written anew from the comments of net_frame.hpp, port_socket.hpp and net_greet.cpp, so that an attacker says what
-// it likes, and so that both sides of a handshake do not share a mistake.
+// For attacks on the link between hosts: the protocol of the socket port and of the link, spoken over plain sockets. It
+// is written anew from the comments of net_frame.hpp, port_socket.hpp and net_greet.cpp, so that an attacker can send
+// anything, and so that both sides of a handshake do not share a mistake.
 //
-// Everything runs on the loopback interface, in a network namespace of the test's own where that is allowed.
+// Everything runs on the loopback interface, in the test's own network namespace where that is allowed.
 #pragma once
 
 #include "wire/net/link/net_frame.hpp"
@@ -33,8 +33,8 @@ namespace attack {
 using namespace pgas;
 
 inline constexpr secret kSecret = {0x1122334455667788, 0x99aabbccddeeff00}; // of the victims' job
-inline constexpr secret kGuess = {1, 2};                                    // of somebody who does not know it
-inline constexpr int kSoonMs = 5000;                                        // an answer of a victim, on a busy machine
+inline constexpr secret kGuess = {1, 2};                                    // of an outsider that does not know it
+inline constexpr int kSoonMs = 5000;                                        // for a victim's answer, on a busy machine
 
 // --- addresses -------------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ inline std::string to_base64(const std::string &bytes)
 	return out;
 }
 
-// Where an endpoint is, as its address (a text) says: ...n/s and the packed address and the number in base64.
+// The place of an endpoint, from its address (a text): ...n/s and the packed address and the number in base64.
 struct place {
 	std::string name, address;
 	uint16_t endpoint = 0;
@@ -116,7 +116,7 @@ inline std::string name_at(const std::string &address, uint16_t endpoint = 0)
 	return "fi_pgas://n/s" + to_base64(bytes);
 }
 
-// A network where nobody else is, when the kernel allows that. Call it before anything else.
+// Creates a private network, if the kernel allows that. Call it before anything else.
 inline bool own_network()
 {
 	const uid_t uid = getuid();
@@ -136,7 +136,7 @@ inline bool own_network()
 	return ioctl(fd.get(), SIOCSIFFLAGS, &r) == 0;
 }
 
-// Who listens, as everybody on the host can read.
+// All listeners, as any user on the host can read them.
 inline std::vector<std::string> listeners()
 {
 	std::vector<std::string> all;
@@ -174,7 +174,7 @@ inline std::string record_of(const std::string &packet)
 
 struct listener {
 	unique_fd fd;
-	std::string address; // packed; empty: it could not be taken
+	std::string address; // packed; empty: it could not be bound
 
 	explicit listener(sockaddr_in place = loopback(0)) : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
 	{
@@ -212,7 +212,7 @@ struct line {
 		return true;
 	}
 	bool say(const std::string &s) const { return say(s.data(), s.size()); }
-	// The next bytes; fewer where the connection ends, or nothing comes for so long.
+	// The next bytes; fewer if the connection ends, or nothing arrives for `ms`.
 	std::string hear(size_t len, int ms = kSoonMs) const
 	{
 		std::string got(len, 0);
@@ -233,7 +233,7 @@ struct line {
 		memcpy(&r, got.data(), got.size());
 		return got.size() == sizeof r;
 	}
-	// Whether the victim ended the connection; what it said before goes by.
+	// Returns whether the victim ended the connection; skips what it sent before.
 	bool closed(int ms = kSoonMs) const
 	{
 		char room[4096];
@@ -243,7 +243,7 @@ struct line {
 		return false;
 	}
 	bool say_packet(const std::string &bytes) const { return say(record_of(bytes)); }
-	// The next packet, without other records; empty: none came.
+	// The next packet, skipping other records; empty if none arrived.
 	std::string hear_packet(int ms = kSoonMs) const
 	{
 		record_head h{};
@@ -276,7 +276,7 @@ inline unique_fd connect_to(const std::string &address, uint8_t source = 1)
 	return fd;
 }
 
-// Calls a port and says that it is `claim`. from: 127.0.0.FROM.
+// Calls a port and claims to be `claim`. source: calls from 127.0.0.SOURCE.
 inline bool line_call(line &l, const std::string &dest, const std::string &claim, uint64_t features = 0,
 		      uint8_t source = 1)
 {
@@ -286,7 +286,7 @@ inline bool line_call(line &l, const std::string &dest, const std::string &claim
 	       l.welcomed.head.kind == record_kind::welcome;
 }
 
-// Takes the next caller of a listener, and welcomes it.
+// Accepts the next caller of a listener, and welcomes it.
 inline bool line_accept(line &l, const listener &server, uint64_t features = 0, int ms = kSoonMs)
 {
 	if (!readable(server.fd.get(), ms))
@@ -339,7 +339,7 @@ inline std::string frame_of(frame_kind kind, uint8_t flags, uint16_t src, uint16
 	const frame_head h{kind, static_cast<uint8_t>(flags | tail), src, dst, static_cast<uint16_t>(words)};
 	return bytes_of(h) + body + std::string(tail, 0);
 }
-// A word to the first of key 1, or to another one.
+// Puts a word at the start of key 1's memory, or at `pos`.
 inline std::string put_of(uint64_t value, uint64_t pos = 0)
 {
 	return frame_of(frame_kind::put, kFrameKey | kFrameLast, 0, 0,
@@ -373,7 +373,7 @@ struct greeting {
 	}
 };
 
-// machine: as the victim's hello has it; attackers may ask any process of the job for that.
+// machine: as in the victim's hello; attackers may request that from any process of the job.
 inline hello hello_as(link_role role, const std::string &address, uint16_t looks_for, uint16_t endpoint)
 {
 	hello h{};
@@ -397,7 +397,7 @@ inline hello hello_as(link_role role, const std::string &address, uint16_t looks
 	return h;
 }
 
-// A channel that is open, from the attacker's side.
+// An open channel, from the attacker's side.
 struct session {
 	line conn;
 	greeting said;
@@ -415,7 +415,7 @@ struct session {
 		sent++;
 		return conn.say_packet(packet(kPacketData, frames));
 	}
-	// An answer to a ping comes from whom the channel is open with, and from nobody else.
+	// Only the peer of the open channel answers a ping.
 	bool answers()
 	{
 		if (!conn.say_packet(packet(kPacketPing, "")))
@@ -431,8 +431,8 @@ struct session {
 	}
 };
 
-// Says hello to a victim as if from `claim`; the victim's answer is in s.said.callee. False: it gave none. its: the
-// proof that came with it.
+// Says hello to a victim as if from `claim`; the victim's answer is in s.said.callee. Returns false if it gave none.
+// its: the proof that came with it.
 inline bool hello_to(session &s, const place &dest, const std::string &claim, proof *its = nullptr)
 {
 	s.role = link_role::caller;
@@ -455,7 +455,7 @@ inline bool prove_as_caller(session &s)
 	return s.conn.say_packet(s.packet(kPacketProof, bytes_of(s.said.by(link_role::caller))));
 }
 
-// The whole of a call, with what s.said.key is.
+// A complete call, with the key in s.said.key.
 inline bool open_to(session &s, const place &dest, const std::string &claim)
 {
 	proof its{};
@@ -465,7 +465,7 @@ inline bool open_to(session &s, const place &dest, const std::string &claim)
 	return memcmp(&want, &its, sizeof its) == 0 && prove_as_caller(s) && s.answers();
 }
 
-// Takes the next caller of a listener, and its hello; nothing is answered yet.
+// Accepts the next caller of a listener, and reads its hello; sends no answer yet.
 inline bool called_by(session &s, const listener &server, int ms = kSoonMs)
 {
 	s.role = link_role::callee;

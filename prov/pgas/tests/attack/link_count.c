@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loaded before the C library (LD_PRELOAD): counts the system calls by which the port over sockets looks for what came.
- * link_victim's "poll" asks how many there were.
+ * Loaded before the C library (LD_PRELOAD): counts the system calls with which the port over sockets polls.
+ * link_victim's "poll" asks for the count.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loaded before the C library (LD_PRELOAD): flips one bit of what a process sends by the socket port. LINK_FLIP=K:N
- * names bit N of the K-th record that it sends, counted from 1, from the record's head on; K:N:KIND counts records of
- * that kind only. A line of its log says so.
+ * Loaded before the C library (LD_PRELOAD): flips one bit of the data that a process sends by the socket port.
+ * LINK_FLIP=K:N names bit N of the K-th record that it sends, counted from 1, starting at the record's head; K:N:KIND
+ * counts only records of that kind. A line in its log reports the flip.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,13 +24,13 @@ struct record_head {
 	uint32_t bytes;
 };
 
-/* Where in the records of a connection its next byte is. */
+/* The position of a connection's next byte in its records. */
 struct stream {
 	unsigned char head[sizeof(struct record_head)];
 	uint64_t pos;    /* in the record */
-	uint64_t length; /* of the record, once its head is known; else 0 */
+	uint64_t length; /* of the record, once its head is known; otherwise 0 */
 	uint64_t number; /* of the record */
-	uint64_t place;  /* among those of its kind, once its head is known; else 0 */
+	uint64_t place;  /* among those of its kind, once its head is known; otherwise 0 */
 };
 
 static struct stream g_streams[MOST_FDS];
@@ -72,7 +72,7 @@ static uint64_t length_of(const unsigned char *bytes)
 	}
 }
 
-/* Goes on by so many bytes; flips: the bit, where it is among them. */
+/* Advances by `len` bytes; flips: flip the bit if it is among them. */
 static void walk(struct stream *s, unsigned char *bytes, size_t len, bool flips)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -82,7 +82,7 @@ static void walk(struct stream *s, unsigned char *bytes, size_t len, bool flips)
 		}
 		if (s->pos < sizeof s->head)
 			s->head[s->pos] = bytes[i];
-		if (s->pos == 2) /* the kind: where it was asked for, no bit before it is flipped */
+		if (s->pos == 2) /* the kind: if one was given, no bit before it is flipped */
 			s->place = ++g_of_kind[bytes[i]];
 		if (flips && (g_kind ? s->place == g_want && s->head[2] == g_kind : s->number == g_want) &&
 		    s->pos == g_bit / 8) {
@@ -112,7 +112,7 @@ static bool of_port(int fd, const unsigned char *bytes, size_t len)
 	return h.magic == RECORD_MAGIC;
 }
 
-/* bytes: a copy, which may be changed. */
+/* bytes: a copy, which may be modified. */
 static ssize_t send_changed(int fd, unsigned char *bytes, size_t len, int flags)
 {
 	ssize_t (*real)(int, const void *, size_t, int) =
@@ -130,7 +130,7 @@ static ssize_t send_changed(int fd, unsigned char *bytes, size_t len, int flags)
 	memcpy(of_kind, g_of_kind, sizeof of_kind);
 	walk(&g_streams[fd], bytes, len, true);
 	n = real(fd, bytes, len, flags);
-	if (n != (ssize_t)len) { /* what was not taken comes again */
+	if (n != (ssize_t)len) { /* bytes not accepted are sent again */
 		g_streams[fd] = before;
 		g_records = records;
 		memcpy(g_of_kind, of_kind, sizeof of_kind);

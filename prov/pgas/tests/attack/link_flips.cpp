@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One bit that is changed on the way (link_flip.c), in each job another one: in the head of a record, of a packet, of
-// its first frame, or of bulk. Each job ends right, or with an error, and soon: none hangs, no process crashes. Where
-// packets are signed no bit at all may give wrong data. Where they are not, what follows a frame's head may become
-// another valid frame: then data may be wrong, and an operation whose question or answer was changed into something
-// else may never end.
+// One bit that is changed in flight (link_flip.c), a different one in each job: in the head of a record, of a packet,
+// of its first frame, or of bulk. Each job ends right, or with an error, and soon: none hangs, no process crashes.
+// Where packets are signed no bit at all may give wrong data. Where they are not, the bytes after a frame's head may
+// become another valid frame: then data may be wrong, and an operation whose request or response was changed into
+// something else may never end.
 //
-// Some of these bits made a receiver drop one packet of a stream without a word, for whose acknowledgement its sender
-// then waited for ever; or take all that followed for part of a transfer; or drop a request as the response to nothing.
+// Some of these bits made a receiver silently drop one packet of a stream, so that its sender waited for the
+// acknowledgement for ever; or take all that followed for part of a transfer; or drop a request as the response to
+// nothing.
 //
 //	link_flips              a sample
 //	link_flips all          every bit of the heads of one packet of data, of transfers, and of the signed packet
 //	                        with its bytes
-//	link_flips sweep        likewise of the first ten records
+//	link_flips sweep        the same for the first ten records
 //	link_flips RECORD BIT   one, ATTACK_TRIES times; signed: a third word
 #include "link_scene.hpp"
 
@@ -28,12 +29,12 @@ constexpr size_t kAtOnce = 12;
 struct flip {
 	unsigned record, bit;
 	bool is_signed;
-	record_kind kind = record_kind{0}; // that are counted; 0: all
+	record_kind kind = record_kind{0}; // to count; 0: all
 };
 
 struct tally {
 	int right = 0, error = 0, wrong = 0, flipped = 0;
-	int vanished = 0; // operations, with the frame that they were of
+	int vanished = 0; // operations, lost with their frames
 	int bad = 0;      // hung, crashed, or wrong where it must not be
 };
 
@@ -135,7 +136,7 @@ void add(unsigned record, unsigned source, unsigned dest, bool is_signed)
 		g_flips.push_back({record, bit, is_signed});
 }
 
-// Of the heads of transfers: a bit of each byte, or each bit.
+// In the heads of transfers: one bit of each byte, or each bit.
 void add_bulk(unsigned step)
 {
 	const struct {
@@ -145,20 +146,20 @@ void add_bulk(unsigned step)
 		     {record_kind::read, sizeof(read_record)},
 		     {record_kind::answer, sizeof(answer_record)}};
 	for (const auto &h : heads)
-		for (unsigned bit = 24; bit < 8 * h.bytes; bit += step) // behind its kind
+		for (unsigned bit = 24; bit < 8 * h.bytes; bit += step) // after its kind
 			g_flips.push_back({1 + bit % 2, bit, false, h.kind});
 }
 
-// Each byte of the heads once, and some bytes behind them.
+// Each byte of the heads once, and some bytes after them.
 void add_sample()
 {
 	add_bulk(7);
 	for (unsigned byte = 0; byte < kHeadBits / 8; byte++)
 		g_flips.push_back({2 + byte % 7, byte * 8 + byte * 3 % 8, false});
 	const unsigned kind = 8 * (sizeof(record_head) + sizeof(packet_head));
-	for (unsigned i = 0; i < 15; i++) // of records of which some ask for something
+	for (unsigned i = 0; i < 15; i++) // in records of which some are requests
 		g_flips.push_back({6 + i % 3, kind + i % 5, false});
-	for (const unsigned bit : {44u, 45u}) // longer than anything that follows it
+	for (const unsigned bit : {44u, 45u}) // longer than all data after it
 		g_flips.push_back({5, bit, false});
 	for (unsigned i = 0; i < 24; i++)
 		g_flips.push_back({3 + i % 6, 64 + i * 61 % 800, true});
@@ -175,7 +176,7 @@ int main(int argc, char **argv)
 {
 	own_network();
 	const std::string what = argc > 1 ? argv[1] : "";
-	constexpr unsigned kData = 5; // behind the greeting and its proof, whoever called
+	constexpr unsigned kData = 5; // after the greeting and its proof, whichever side called
 	if (what == "all") {
 		add(kData, 0, kHeadBits, false);
 		add(kData, 0, kHeadBits + 256, true);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Strangers who take what they can get: hellos without end, connections that say hello and no more, half a hello,
-// nonsense, a scan of the port; before and during the first calls. Every job must end right, and the victim's
-// descriptors, memory, log and system calls stay what they were, but for a bound.
+// Strangers that take all they can get: endless hellos, connections that say hello and no more, half a hello, nonsense,
+// a scan of the port; before and during the first calls. Every job must end right, and the victim's descriptors,
+// memory, log and system calls may grow only within a bound.
 //
-// 256 unproven hellos by one connection once closed a process to its peers, a thousand connections took all of its
-// descriptors, every bad hello was a line in the log, and whoever connected and said nothing added a system call to
-// every look for what came.
+// 256 unproven hellos over one connection once closed a process to its peers, a thousand connections took all of its
+// descriptors, every bad hello was a line in the log, and every silent connection added a system call to every poll.
 #include "link_scene.hpp"
 
 #include <fstream>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr size_t kLimit = 256; // of a victim's descriptors
 
-// Another address every time, as a host with many ports has them.
+// A new address every time, as a host with many ports could use.
 std::string any_address()
 {
 	static uint16_t port = 1024;
@@ -29,7 +28,7 @@ std::string call_of(const std::string &as)
 	return record_of(packet_of(kPacketHello, 0, 0, bytes_of(hello_as(link_role::caller, as, 0, 0))));
 }
 
-// What one connection says, by its kind.
+// What one connection sends, by its kind.
 constexpr unsigned kKinds = 9;
 std::string saying(unsigned kind)
 {
@@ -54,7 +53,7 @@ std::string saying(unsigned kind)
 	}
 	case 6:
 		return "GET / HTTP/1.0\r\n\r\n";
-	case 7: // a proof that is none, of a channel that may be there
+	case 7: // an invalid proof, of a channel that may exist
 		return h + call_of(as) + record_of(packet_of(kPacketProof, 1, 1, std::string(sizeof(proof), 1)));
 	default: // another version
 		return h + record_of(packet_of(kPacketHello, 0, 0, bytes_of(hello_as(link_role::caller, as, 0, 0)), 0,
@@ -62,7 +61,7 @@ std::string saying(unsigned kind)
 	}
 }
 
-// Connects and says so, and holds some of them open. kinds: those, in turn.
+// Connects, sends, and keeps some connections open. kinds: those to send, in turn.
 void flood(const std::vector<std::string> &dest, const std::vector<unsigned> &kinds, size_t hold, uint64_t most)
 {
 	std::vector<unique_fd> open;
@@ -74,7 +73,7 @@ void flood(const std::vector<std::string> &dest, const std::vector<unsigned> &ki
 			continue;
 		}
 		l.say(saying(kinds[i / dest.size() % kinds.size()]));
-		if (i % 7 == 3) { // gone at once, and rudely
+		if (i % 7 == 3) { // closed at once, with a reset
 			const linger none{1, 0};
 			setsockopt(l.fd.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
 			continue;
@@ -201,7 +200,7 @@ void floods_of_everything_during_the_first_calls()
 	}
 }
 
-// --- what it costs ---------------------------------------------------------------------------------------------------
+// --- costs -----------------------------------------------------------------------------------------------------------
 
 void strangers_leave_descriptors(rlim_t limit, bool say_hello)
 {
@@ -225,14 +224,14 @@ void strangers_leave_descriptors(rlim_t limit, bool say_hello)
 	usleep(100000);
 	most = std::max(most, a.descriptors());
 	printf("# descriptors: %zu before, %zu at most, the limit is %zu\n", before, most, size_t{limit});
-	CHECK(most <= before + limit / 4 + 1); // and one that is just being accepted
+	CHECK(most <= before + limit / 4 + 1); // plus one that is just being accepted
 	b.at();
 	CHECK_SAYS(b.ask("put " + a.at().name + " 5"), "done");
 	CHECK(log.lines() < 40);
 	open.clear();
 	for (int i = 0; i < 300 && a.descriptors() > before + 3; i++)
 		usleep(20000);
-	CHECK(a.descriptors() <= before + 3); // and the one of b
+	CHECK(a.descriptors() <= before + 3); // plus b's
 	CHECK_EQ(a.end(), 0);
 }
 
@@ -268,7 +267,7 @@ void a_long_flood_leaves_memory_and_log_as_they_are()
 	CHECK_EQ(a.end(), 0);
 }
 
-// thread: the provider's own looks for what comes, and the program's looks enter the kernel only when something came.
+// thread: the provider's own thread polls, and the program's polls enter the kernel only after an event.
 void look_with_silent_strangers(bool thread)
 {
 	victim_options o;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is believed: relays, reflections, replays, changed hellos, mixed-up roles, downgrades. Nothing of an attacker
-// without the secret may be run, and nothing may be written to it.
+// Whom the link believes: relays, reflections, replays, changed hellos, mixed-up roles, downgrades. Nothing from an
+// attacker without the secret may be run, and nothing may be written to it.
 //
-// Before proofs had roles and addresses in them, whoever sat at an address that two processes of a job called gave each
-// the other one's hello and proof, was believed by both, read what they wrote and wrote into their memory. The first
-// cases show that these programs get as far as that when they do know the secret.
+// Before proofs included roles and addresses, an attacker at an address that two processes of a job called could give
+// each the other's hello and proof, was believed by both, read what they wrote and wrote into their memory. The first
+// cases show that these programs get that far if they do know the secret.
 #include "link_scene.hpp"
 
 using namespace attack;
 
 namespace {
 
-// Calls of victims that are gone may still wait there.
+// Calls of dead victims may still be waiting there.
 bool called_by_it(session &s, const listener &server, victim &v)
 {
 	for (int i = 0; i < 20; i++) {
@@ -28,7 +28,7 @@ bool is_error(const std::string &said)
 	return said.rfind("error ", 0) == 0;
 }
 
-// --- with the secret: all of it works --------------------------------------------------------------------------------
+// --- with the secret: everything works -------------------------------------------------------------------------------
 
 void who_knows_the_secret_is_believed_when_it_calls()
 {
@@ -71,7 +71,7 @@ void a_job_without_a_secret_believes_who_knows_its_addresses_only()
 	CHECK(open_to(s, a.at(), own.address));
 	t.said.key = {};
 	place wrong = a.at();
-	wrong.name = name_at(wrong.address, wrong.endpoint); // all that the port's number tells
+	wrong.name = name_at(wrong.address, wrong.endpoint); // the address and number alone
 	listener other;
 	CHECK(!open_to(t, wrong, other.address));
 	CHECK(prove_as_caller(t));
@@ -80,7 +80,7 @@ void a_job_without_a_secret_believes_who_knows_its_addresses_only()
 
 // --- relays and reflections ------------------------------------------------------------------------------------------
 
-// Both call the address of one that is gone, where the attacker sits. strategy gets both as soon as both said hello.
+// Both call the address of a dead process, where the attacker listens. strategy gets both once both have said hello.
 template <class Strategy>
 void relay(Strategy &&strategy)
 {
@@ -115,7 +115,7 @@ void relay(Strategy &&strategy)
 			said[1] = b.hear(1);
 	}
 	CHECK(rounds > 0);
-	CHECK_EQ(data, 0); // nothing proves itself to it, nor writes to it
+	CHECK_EQ(data, 0); // neither proves itself to it, nor writes to it
 	for (int i = 0; i < 2; i++) {
 		CHECK(is_error(said[i]));
 		CHECK_SAYS((i ? b : a).ask("word"), "0");
@@ -145,8 +145,8 @@ void each_gets_the_hello_of_the_other_as_if_it_answered()
 	});
 }
 
-// The attacker calls B in A's name with A's own hello, and gives A what B answers: B's true hello and proof. First as
-// they are, then as if they were of the address that A called.
+// The attacker calls B in A's name with A's own hello, and passes B's answer to A: B's true hello and proof. First
+// unchanged, then with the address that A called.
 template <bool Changed>
 void hello_and_proof_of_the_other_are_passed_on()
 {
@@ -166,7 +166,7 @@ void hello_and_proof_of_the_other_are_passed_on()
 			if (Changed)
 				memcpy(h.address, c.address.data(), c.address.size());
 			answer_call(source, h, its);
-			// and its proof to where a caller's is wanted
+			// and its proof where a caller's is expected
 			call.conn.say_packet(packet_of(kPacketProof, h.channel, h.session, bytes_of(its)));
 		};
 		pass_on(a, b, at_a, at_b);
@@ -177,7 +177,7 @@ void hello_and_proof_of_the_other_are_passed_on()
 void its_own_hello_and_proof_come_back()
 {
 	for (const bool changed : {false, true}) {
-		// the one with the higher address answers calls from the other, whatever it does itself
+		// the one with the higher address answers calls from the other, even while it calls itself
 		auto own = std::make_unique<victim>(quick()), dead = std::make_unique<victim>(quick());
 		if (own->at().address < dead->at().address)
 			own.swap(dead);
@@ -188,11 +188,11 @@ void its_own_hello_and_proof_come_back()
 		a.tell("put " + c.name + " 4711");
 		session s, call;
 		CHECK(called_by(s, server));
-		// a proof of its own, made for a call that it got from the address that it calls
+		// its own proof, made for a call that came from the address that it calls
 		s.said.name = c.name;
 		CHECK(line_call(call.conn, a.at().address, c.address));
 		hello mine = s.said.caller;
-		mine.id ^= 1; // its own id would give it away
+		mine.id ^= 1; // its own id would reveal it
 		memcpy(mine.address, c.address.data(), c.address.size());
 		call.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(mine)));
 		const std::string answer = call.conn.hear_packet();
@@ -301,11 +301,11 @@ void recorded_data_is_not_run_again()
 	CHECK(s.conn.say_packet(first) && s.answers());
 	CHECK(s.say_frames(put_of(0)) && s.answers());
 	CHECK(open_to(t, a.at(), other.address));
-	t.conn.say_packet(first); // by a line that is another's
+	t.conn.say_packet(first); // on another channel's line
 	CHECK(t.conn.closed());
 	CHECK_SAYS(a.ask("word"), "0");
 	CHECK(s.answers());
-	s.conn.say_packet(first); // by its own, once more
+	s.conn.say_packet(first); // on its own line, once more
 	CHECK(s.conn.closed());
 	CHECK_SAYS(a.ask("word"), "0");
 }
@@ -334,9 +334,9 @@ void recorded_answers_are_not_believed_again()
 	}
 }
 
-// --- changes on the way, downgrades ----------------------------------------------------------------------------------
+// --- changes in flight, downgrades -----------------------------------------------------------------------------------
 
-// Its sender knows the secret, and its hello arrives with one bit changed: for every bit.
+// The sender knows the secret, and its hello arrives with one bit changed: for every bit.
 void every_bit_of_a_callers_hello_counts()
 {
 	victim a(quick());
@@ -358,7 +358,7 @@ void every_bit_of_a_callers_hello_counts()
 		CHECK(!s.answers());
 	}
 	CHECK_SAYS(a.ask("word"), "0");
-	session s; // whoever comes by itself is still welcome
+	session s; // an unchanged hello is still accepted
 	CHECK(open_to(s, a.at(), own.address));
 	CHECK_EQ(a.end(), 0);
 }
@@ -403,8 +403,8 @@ void other_versions_are_refused_in_their_own()
 	CHECK(s.conn.closed());
 }
 
-// A line belongs to one channel. Whoever says hello twice, the first time such that it is refused, once made two of
-// them: the line was freed twice, before any proof.
+// A line belongs to one channel. A caller that said hello twice, the first time such that it was refused, once got two
+// channels: the line was freed twice, before any proof.
 void who_is_refused_and_says_hello_again()
 {
 	victim a(quick());
@@ -434,7 +434,7 @@ void who_is_refused_and_says_hello_again()
 	CHECK_EQ(a.end(), 0);
 }
 
-// The same by who is called.
+// The same from a callee.
 void who_answers_in_another_version()
 {
 	const place c = place_of_dead();
@@ -478,7 +478,7 @@ void signing_cannot_be_talked_away()
 		CHECK(head_in(s.conn.hear_packet()).flags & kPacketRefuse);
 		if (!signs)
 			continue;
-		// it signs, and its peer does not sign what it says afterwards
+		// it signs, but its peer does not sign later packets
 		session t;
 		listener other;
 		t.said.name = a.at().name;
@@ -509,7 +509,7 @@ void encryption_cannot_be_talked_into_or_away()
 	a.tell("put " + c.name + " 1");
 	line l;
 	CHECK(line_accept(l, server, kRecordTls));
-	CHECK(l.hear_packet().empty()); // not a word to whom speaks otherwise
+	CHECK(l.hear_packet().empty()); // not a packet to a peer that it does not understand
 	server.fd.reset();
 	CHECK(is_error(a.hear()));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who saw a packet knows the number and the session of its channel, and says more in that channel's name by a
-// connection of its own: none of it may be run, and the job goes on.
+// An observer of a packet knows the number and the session of its channel, and sends more in that channel's name over
+// its own connection: none of it may be run, and the job continues.
 //
 // When packets were not bound to the connection that proved itself, such a put was run, and replayed packets ended the
-// job ("an acknowledgement of what was never sent"). The first case says the same by the right connection, where it is
-// run.
+// job ("an acknowledgement of what was never sent"). The first case sends the same over the right connection, where it
+// is run.
 #include "link_scene.hpp"
 
 #include <linux/if_packet.h>
@@ -19,9 +19,9 @@ namespace {
 
 constexpr uint64_t kLast = 65536 - 8; // where no victim writes
 
-bool g_alone; // this is a network of our own
+bool g_alone; // this is our own network
 
-// What an attacker may say who knows this of a channel.
+// What an attacker that knows this about a channel may send.
 struct seen {
 	uint32_t channel, seq, ack;
 	uint64_t session;
@@ -49,7 +49,7 @@ std::vector<std::string> injections(const seen &s)
 	};
 }
 
-// By connections of its own: under its own name, under the name of the peer, and without a hello.
+// From its own connections: under its own name, under the name of the peer, and without a hello.
 void inject_all(const std::string &dest, const std::string &peer, const seen &s)
 {
 	listener own;
@@ -60,7 +60,7 @@ void inject_all(const std::string &dest, const std::string &peer, const seen &s)
 			if (!l.fd)
 				continue;
 			std::string all = claim.empty() ? "" : bytes_of(hello_record_of(claim));
-			if (!claim.empty() && p.size() % 3 == 0) // a call of its own before it
+			if (!claim.empty() && p.size() % 3 == 0) // its own call before it
 				all += record_of(packet_of(kPacketHello, 0, 0,
 							   bytes_of(hello_as(link_role::caller, claim, 0, 0))));
 			all += record_of(p);
@@ -99,7 +99,7 @@ void another_connection_is_not_believed()
 	CHECK_EQ(a.end(), 0);
 }
 
-// What a key_answer of the victim says to a peer that it believes.
+// Returns what a key_answer of the victim tells a peer that it believes.
 key_frame ask_for_key(session &s)
 {
 	key_frame k{};
@@ -123,8 +123,8 @@ std::string write_of(const key_frame &k, uint64_t value)
 	return bytes_of(write_record{head_of(record_kind::write, 8), k.port_key, k.port_addr, 8}) + bytes_of(value);
 }
 
-// A key crosses the network in clear, and moves memory for a connection that proved itself only: not for one that said
-// hello to the port, to the link, or what the peer of the key said.
+// A key crosses the network in clear, and moves memory only for a connection that proved itself: not for one that said
+// hello to the port or to the link, or repeats what the peer with the key sent.
 void keys_that_passed_by_prove_nothing()
 {
 	victim a;
@@ -153,7 +153,7 @@ void keys_that_passed_by_prove_nothing()
 	CHECK_EQ(a.end(), 0);
 }
 
-// Another proven peer is no better: it has channels of its own.
+// Another proven peer is not believed either: it has its own channels.
 void another_peer_is_not_believed_either()
 {
 	victim a;
@@ -172,9 +172,9 @@ void another_peer_is_not_believed_either()
 	CHECK_EQ(a.end(), 0);
 }
 
-// --- what crosses the network ----------------------------------------------------------------------------------------
+// --- observed packets ------------------------------------------------------------------------------------------------
 
-// Reads the packets of others as they pass by.
+// Captures the packets of others on the network.
 class tap {
 public:
 	tap() : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP)))
@@ -186,7 +186,7 @@ public:
 		good_ = fd_ && bind(fd_.get(), reinterpret_cast<sockaddr *>(&place), sizeof place) == 0;
 	}
 	bool good() const { return good_; }
-	// The last packet of data so far that went to one who listens at that address.
+	// Finds the last data packet so far that was sent to the listener at that address.
 	bool last(const std::string &dest, seen &out) const
 	{
 		bool found = false;
@@ -242,11 +242,11 @@ void packets_that_passed_by_are_not_run_again()
 			v->at();
 		j.begin(5000);
 		for (size_t k = 0; k < 6; k++) {
-			// one of the two called the other, and is not called itself
+			// one of the two called the other; its own listener gets no packets
 			const size_t count = k % 2;
 			seen s{};
 			usleep(20000);
-			kill(j[1 - count].pid(), SIGSTOP); // so that nothing of its own comes first
+			kill(j[1 - count].pid(), SIGSTOP); // so that it sends nothing first
 			if (t.last(j[count].at().address, s)) {
 				injected++;
 				inject_all(j[count].at().address, j[1 - count].at().address, s);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A peer that knows the secret, is believed, and then goes mad: frames of all kinds with fields that cannot be, answers
-// to questions that nobody asked, names that are not its own, transfers to memory that is not for it, and bytes changed
-// at random. The victim lives on, or says why not; what nobody may write stays as it was; an honest peer is served.
+// A peer that knows the secret, is believed, and then goes mad: frames of all kinds with impossible fields, answers to
+// requests that were never made, names that are not its own, transfers to memory that it may not access, and bytes
+// changed at random. The victim lives on, or reports why not; protected memory is unchanged; an honest peer is served.
 //
-//	LINK_FUZZ_SECONDS   how long the last case goes on (3)
-//	LINK_FUZZ_SEED      where its numbers begin; it prints the seed of each run
+//	LINK_FUZZ_SECONDS   how long the last case runs (3)
+//	LINK_FUZZ_SEED      the seed of its random numbers; it prints the seed of each run
 //
-// An intro with the victim's own name and a long message behind it once ended the victim by a signal: it took a peer of
+// An intro with the victim's own name and a long message after it once ended the victim by a signal: it took a peer of
 // shared memory for one of the link.
 #include "link_scene.hpp"
 
@@ -17,7 +17,7 @@ using namespace attack;
 
 namespace {
 
-struct request_head { // of pgas_request.cpp
+struct request_head { // from pgas_request.cpp
 	uint64_t op_id, addr, key, len, off;
 	uint32_t count;
 	uint8_t type, amo, form, pad_;
@@ -44,7 +44,7 @@ std::string message_of(uint64_t len, uint64_t sender_op, uint8_t flags)
 			(flags & kFrameLong ? bytes_of(sender_op) : std::string(std::min<uint64_t>(len, 8192), 'm')));
 }
 
-// What came since; how many frames of that kind. Our acknowledgements follow.
+// Takes in what has arrived; returns the number of frames of that kind. Our later packets acknowledge it.
 int take_in(session &s, frame_kind wanted, std::vector<key_frame> *keys = nullptr, int ms = 0)
 {
 	int n = 0;
@@ -52,7 +52,7 @@ int take_in(session &s, frame_kind wanted, std::vector<key_frame> *keys = nullpt
 		record_head r{};
 		if (!s.conn.hear_record(r, 200) || r.bytes > 1 << 20)
 			return n;
-		if (r.kind != record_kind::packet) { // a transfer: its bytes go by
+		if (r.kind != record_kind::packet) { // a transfer: skip its bytes
 			s.conn.hear(r.kind == record_kind::write  ? 24 + r.bytes
 				    : r.kind == record_kind::read ? 24
 								  : 16 + r.bytes,
@@ -75,7 +75,7 @@ int take_in(session &s, frame_kind wanted, std::vector<key_frame> *keys = nullpt
 	return n;
 }
 
-// It has done what it was told, or how it ended.
+// Empty if the victim did as it was told; otherwise its answer, or how it ended.
 std::string answer_of(victim &v, const char *expected)
 {
 	std::string said = v.hear();
@@ -84,9 +84,9 @@ std::string answer_of(victim &v, const char *expected)
 	return said.empty() ? "the victim ended by " + std::to_string(v.stop(false)) : said;
 }
 
-// --- what is known ---------------------------------------------------------------------------------------------------
+// --- known attacks ---------------------------------------------------------------------------------------------------
 
-// The victim's, another one's, or its own with the victim's way through shared memory in it.
+// The victim's, another one's, or its own name with the victim's path through shared memory in it.
 std::string name_of_another(int i, victim &a, victim &b, const std::string &claim)
 {
 	const std::string own = name_at(claim), near = a.at().name.substr(0, a.at().name.find("+n/"));
@@ -110,7 +110,7 @@ void a_peer_with_the_victims_own_name()
 		CHECK(open_to(s, a.at(), claim));
 		s.say_frames(frame_of(frame_kind::intro, 0, 0, 0, name_of_another(i, a, b, claim)));
 		std::string all;
-		for (uint64_t n = 0; n < 12; n++) // that fit into what the victim wants to receive, and that do not
+		for (uint64_t n = 0; n < 12; n++) // some fit into the victim's receive buffers, some do not
 			all += message_of(n & 1 ? 4096 : 100000, n, kFrameLong | (n % 5 == 0 ? kFrameTagged : 0));
 		s.say_frames(all);
 		take_in(s, frame_kind::request, nullptr, 20);
@@ -125,7 +125,7 @@ void a_peer_with_the_victims_own_name()
 	CHECK_EQ(a.end(), 0);
 }
 
-// Whoever gets such an answer must not ask again without end.
+// The receiver of such an answer must not ask again forever.
 void key_answers_of_no_length()
 {
 	victim a;
@@ -157,7 +157,7 @@ void key_answers_of_no_length()
 	CHECK_EQ(a.end(), 0);
 }
 
-// --- what is not -----------------------------------------------------------------------------------------------------
+// --- random attacks --------------------------------------------------------------------------------------------------
 
 class madman {
 public:
@@ -218,7 +218,7 @@ std::string madman::name(const std::string &own)
 		return "fi_pgas://" + noise(below(80));
 	case 4:
 		return name_at(noise(below(32)), 0);
-	case 5: // its own, with the victim's way through shared memory
+	case 5: // its own, with the victim's path through shared memory
 		return victim_name_.substr(0, victim_name_.find("+n/")) + "+" + own.substr(own.find("n/"));
 	default:
 		return own;
@@ -275,7 +275,7 @@ std::string madman::memory_frame()
 	}
 }
 
-// What completes something of the victim's.
+// A frame that may complete an operation of the victim.
 std::string madman::own_frame()
 {
 	const int32_t status = below(2) ? 0 : static_cast<int32_t>(number());
@@ -329,7 +329,7 @@ void madman::bend(std::string &bytes, size_t begin)
 		bytes[begin + below(static_cast<unsigned>(bytes.size() - begin))] ^= static_cast<char>(1u << below(8));
 }
 
-// Mostly one that can be: who sends what cannot be is not listened to any more.
+// Mostly a valid one: after an invalid frame the victim ignores the sender.
 std::string madman::frame(const std::string &own)
 {
 	std::string f;
@@ -350,7 +350,7 @@ std::string madman::frame(const std::string &own)
 	return f;
 }
 
-// By the port itself, with keys that the victim told, or others.
+// From the port itself, with keys from the victim, or others.
 std::string madman::transfer()
 {
 	uint64_t k = number(), addr = number();
@@ -403,7 +403,7 @@ void nothing_that_it_says_does_harm()
 	madman m(seed);
 	uint64_t sessions = 0;
 	while (now_ms() < end) {
-		victim v, honest; // fresh ones now and then: there is an end to the addresses that they know
+		victim v, honest; // fresh ones now and then: their address tables are finite
 		honest.at();
 		for (int i = 0; i < 300 && now_ms() < end; i++) {
 			session s;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A hello in another's name, before, while and after the victim calls that address, said by user nobody of the same
-// host, who reads in /proc/net/tcp who listens. Every job must end right.
+// A hello in another's name, before, while and after the victim calls that address, sent by user nobody of the same
+// host, who finds the listeners in /proc/net/tcp. Every job must end right.
 //
 // When the link believed the address in a hello, the victim got that unproven channel when it first called the address
-// itself, never said hello, and gave its peer up after the timeout; a hello while it greeted took the place of the true
-// answer. Two packets ended a job.
+// itself, never said hello, and gave its peer up after the timeout; a hello while it greeted replaced the true answer.
+// Two packets ended a job.
 #include "link_scene.hpp"
 
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ tally *shared_tally()
 		mmap(nullptr, sizeof(tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 }
 
-// Says hello to one in the name of another, all at once, and stays there.
+// Says hello to `dest` in the name of `as`, in one write, and keeps the connection.
 unique_fd shout(const std::string &dest, const std::string &as, tally &count)
 {
 	line l;
@@ -42,7 +42,7 @@ unique_fd shout(const std::string &dest, const std::string &as, tally &count)
 	return std::move(l.fd);
 }
 
-// To everybody in the name of everybody, again and again. targets: where this is not a network of our own.
+// To all targets in the name of all others, again and again. targets: when this is not our own network.
 void poison(const std::vector<std::string> &targets, tally &count, useconds_t rest)
 {
 	std::vector<unique_fd> open;
@@ -61,7 +61,7 @@ void poison(const std::vector<std::string> &targets, tally &count, useconds_t re
 	}
 }
 
-// Some jobs at once. In every second one only one process calls, so that the other one's call cannot help it.
+// Several jobs at once. In every second one only one process calls, so that the other one's call cannot help it.
 void poisoned_jobs(size_t n, bool before)
 {
 	std::vector<std::unique_ptr<job>> jobs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A kernel that refuses a system call, as a filter of them may (seccomp): what a process cannot do is said, costs next
-// to nothing, and is done again when it can be.
+// A kernel that refuses a system call, as a system call filter may (seccomp): a process reports what it cannot do, at
+// next to no cost, and does it once it can.
 #include "link_refuse.h"
 #include "link_scene.hpp"
 
@@ -15,7 +15,7 @@ using namespace attack;
 
 namespace {
 
-// A file in /tmp, which is gone with it.
+// A file in /tmp, removed with the object.
 struct scratch_file {
 	std::string name;
 	scratch_file()
@@ -32,7 +32,7 @@ struct scratch_file {
 	}
 };
 
-// What is refused to victims that are started by options(), and what they say on their standard error.
+// The refused calls of victims started with options(), and their standard error.
 struct kernel {
 	scratch_file page, log;
 	link_refuse *refusal;
@@ -58,7 +58,7 @@ struct kernel {
 	}
 };
 
-// Callers wait in the kernel's queue meanwhile: whoever looked at them at once would look without end.
+// Callers wait in the kernel's queue meanwhile: a victim that polled them without a pause would spin forever.
 void callers_that_cannot_be_accepted_wait_and_cost_little()
 {
 	kernel k;
@@ -106,7 +106,7 @@ void without_random_numbers_no_domain_is_opened()
 	CHECK(k.count() < 20);
 }
 
-// Later there is nobody to tell by an error: a hello without a number that nobody can guess must not go out.
+// Later no call is left to return the error: a hello with a guessable number must not go out.
 void who_loses_random_numbers_says_so_and_ends()
 {
 	kernel k;

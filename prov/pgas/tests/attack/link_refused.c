@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loaded before the C library (LD_PRELOAD): a kernel that refuses what a filter of system calls may refuse (seccomp).
- * What, and how often it was asked, stand in a file that link_refuse.cpp shares with it (LINK_REFUSE).
+ * Loaded before the C library (LD_PRELOAD): a kernel that refuses what a system call filter may refuse (seccomp). The
+ * refused calls, and how often each attempt failed, are in a file shared with link_refuse.cpp (LINK_REFUSE).
  */
 #define _GNU_SOURCE
 #include "link_refuse.h"
@@ -31,7 +31,7 @@ __attribute__((constructor)) static void open_page(void)
 	close(fd);
 }
 
-/* Whoever calls before the constructor has run is not refused. */
+/* Calls before the constructor has run are not refused. */
 static int refused(enum link_refusal what)
 {
 	if (!g_page || !(__atomic_load_n(&g_page->refused, __ATOMIC_ACQUIRE) & what))
@@ -71,6 +71,6 @@ int open(const char *path, int flags, ...)
 	return open_other(path, flags, mode);
 }
 
-#if __SIZEOF_POINTER__ == 8 /* the same function by another name */
+#if __SIZEOF_POINTER__ == 8 /* the same function under another name */
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For attacks on the link: victims (link_victim.cpp) that are started, told what to do and ended, and what they cost.
+// For attacks on the link: starting, controlling and ending victims (link_victim.cpp), and measuring their resources.
 #pragma once
 
 #include "link_attack.hpp"
@@ -27,7 +27,7 @@ inline unsigned long slowness()
 	return std::max(1ul, slow ? strtoul(slow, nullptr, 10) : 5);
 }
 
-// So many tries; ATTACK_TRIES says otherwise.
+// The number of tries; ATTACK_TRIES overrides it.
 inline int tries(int otherwise)
 {
 	const char *text = getenv("ATTACK_TRIES");
@@ -41,8 +41,8 @@ inline uint64_t now_ms()
 
 struct victim_options {
 	std::vector<std::string> env; // NAME=VALUE
-	rlim_t descriptors = 0;       // 0: as we have
-	std::string log;              // a file for its standard error; empty: ours
+	rlim_t descriptors = 0;       // 0: our own limit
+	std::string log;              // a file for its standard error; empty: our own
 	bool with_secret = true;
 };
 
@@ -53,7 +53,7 @@ public:
 	~victim() { stop(); }
 
 	pid_t pid() const { return pid_; }
-	// Where it is, when it is ready.
+	// Its place, once it is ready.
 	const place &at()
 	{
 		if (at_.address.empty()) {
@@ -68,9 +68,9 @@ public:
 	{
 		const std::string line = what + "\n";
 		if (write(in_.get(), line.data(), line.size()) < 0)
-			return; // it is gone: hear() tells
+			return; // it is gone: hear() reports that
 	}
-	// The next line that it says; empty: it is gone, or silent for so long.
+	// The next line of its output; empty if it is gone, or silent for `ms`.
 	std::string hear(int ms = 0);
 	std::string ask(const std::string &what)
 	{
@@ -78,7 +78,7 @@ public:
 		tell(what);
 		return hear();
 	}
-	// Ends it in order: its exit status, or minus the signal that ended it.
+	// Ends it regularly; returns its exit status, or minus the signal that ended it.
 	int end()
 	{
 		at();
@@ -186,7 +186,7 @@ inline size_t victim::memory_kib() const
 	return kib;
 }
 
-// Several victims that are one job.
+// Several victims that form one job.
 struct job {
 	std::vector<std::unique_ptr<victim>> all;
 
@@ -204,7 +204,7 @@ struct job {
 		for (size_t i = 0; i < all.size(); i++)
 			all[i]->tell("job " + std::to_string(i) + " " + std::to_string(rounds) + names);
 	}
-	// Empty: all are right. Else what the first that is not says.
+	// Empty if all are right; otherwise the output of the first that is not.
 	std::string result()
 	{
 		std::string bad;
@@ -213,7 +213,7 @@ struct job {
 				bad = said.empty() ? "gone" : said;
 		return bad;
 	}
-	// All end in order.
+	// Ends all regularly.
 	std::string end()
 	{
 		for (const auto &v : all)
@@ -234,7 +234,7 @@ struct job {
 		CHECK_STR(said_.c_str(), text_arg);                                                                    \
 	} while (0)
 
-// A process of the attacker's; it ends when the owner of this does. uid: as whom, where we may choose.
+// An attacker process; it ends with its owner. uid: the user to run as, if we may choose.
 class attacker {
 public:
 	explicit attacker(const std::function<void()> &what, uid_t uid = 0)
@@ -272,7 +272,7 @@ struct test_case {
 	void (*run)();
 };
 
-// Each case in a process of its own, so that one that fails leaves no victim behind. An argument names those to run.
+// Runs each case in its own process, so that a failing one leaves no victim behind. An argument selects cases by name.
 inline int run_cases(const std::vector<test_case> &cases, int argc, char **argv)
 {
 	setvbuf(stdout, nullptr, _IOLBF, 0);
@@ -306,14 +306,14 @@ inline victim_options quick(std::vector<std::string> more = {})
 	return o;
 }
 
-// The address of a process that is gone: anybody may listen there now.
+// The address of a dead process: any process may listen there now.
 inline place place_of_dead()
 {
 	victim dead(quick());
 	return dead.at();
 }
 
-// Runs what a victim sends until it says something: how many packets of data there were.
+// Serves a victim's packets until it prints something; returns how many data packets there were.
 inline int serve(session &s, victim &v, std::string &said)
 {
 	int data = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A long job for link_soak.sh, which stops its PEs and cuts its network: link_soak SECONDS. Each PE has places of its
- * own in the memory of every other one, does something there at random (puts, gets, atomics, long ones of both), and
- * knows what must be there. At the end nothing may have grown: memory, descriptors, threads.
+ * A long job for link_soak.sh, which stops its PEs and cuts its network: link_soak SECONDS. Each PE has its own places
+ * in the memory of every other one, works on them at random (puts, gets, atomics, long ones of both), and knows what
+ * must be there. At the end nothing may have grown: memory, descriptors, threads.
  */
 #include "shmem_test.h"
 
@@ -14,14 +14,14 @@
 #define MOST_PES 16
 #define WORDS 64
 #define LONG_BYTES 60000
-#define MEMORY_KIB 4096 /* that may be more at the end: buffers that a longer outage filled */
+#define MEMORY_KIB 4096 /* allowed growth: buffers that a longer outage filled */
 
 struct usage {
 	long memory_kib, descriptors, threads;
 };
 
-static long g_words[MOST_PES][WORDS], g_sums[MOST_PES];     /* of others, by who writes */
-static long g_expected[MOST_PES][WORDS], g_added[MOST_PES]; /* by where they are */
+static long g_words[MOST_PES][WORDS], g_sums[MOST_PES];     /* written by others, by writer */
+static long g_expected[MOST_PES][WORDS], g_added[MOST_PES]; /* written to others, by target */
 static unsigned char *g_long, g_there[LONG_BYTES], g_back[LONG_BYTES];
 static unsigned char g_long_seed[MOST_PES];
 static int g_me, g_n;
@@ -113,7 +113,7 @@ static void do_long(int pe)
 	CHECK_MEM(g_back, g_there, LONG_BYTES);
 }
 
-/* What the others say that they did here is here. */
+/* Everything that the others report to have done here has arrived. */
 static void check_all(void)
 {
 	static long said[MOST_PES], told[MOST_PES];

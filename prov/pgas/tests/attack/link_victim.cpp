@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What attacks on the link are tried on: a client of the provider, one process of a job. It does what the lines of its
-// standard input say, and answers each by one line:
+// The target of attacks on the link: a client of the provider, one process of a job. It executes the lines of its
+// standard input, and answers each with one line:
 //
-//	link_victim SECRET              32 hexadecimal digits, or none; says "name ADDRESS" when it is ready
-//	put ADDRESS VALUE               one word to the peer: "done", or what went wrong
+//	link_victim SECRET              32 hexadecimal digits, or none; prints "name ADDRESS" when it is ready
+//	put ADDRESS VALUE               one word to the peer: "done", or the error
 //	job RANK ROUNDS ADDRESS...      words, sums and long transfers between all, each of them checked: "right", ...
 //	bother ADDRESS                  begins one of each operation to a peer, and waits for none of them
 //	word, last                      the first and the last word of key 1, in hexadecimal digits
-//	check                           "sound", when nothing was changed that nobody may change
-//	poll N                          looks N times for what came: how many system calls that took (link_count.c)
+//	check                           "sound", if no protected memory was changed
+//	poll N                          polls N times: how many system calls that took (link_count.c)
 //	end                             closes everything: "ended"
 //
-// What goes wrong has four names: "error" (a call or a completion says so), "wrong" (bytes differ), "absent" (what a
-// peer should have written did not come) and "hang" (an operation does not end).
+// There are four kinds of errors: "error" (reported by a call or a completion), "wrong" (bytes differ), "absent" (data
+// from a peer did not arrive) and "hang" (an operation does not end).
 //
-// Memory: key 0 and 1 are for everybody, key 2 may be read only; pages between them are for nobody.
+// Memory: all peers may access keys 0 and 1, key 2 is read-only; the pages between them may not be accessed.
 #include <pgas/pgas_open.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -41,7 +41,7 @@
 #include <utility>
 #include <vector>
 
-// Of link_count.c, where it is loaded before the others.
+// In link_count.c, if that is preloaded.
 extern "C" __attribute__((weak)) unsigned long link_count_calls();
 
 namespace {
@@ -64,7 +64,7 @@ double limit(const char *name, double otherwise)
 	return text ? atof(text) : otherwise;
 }
 
-// Empty: all is well.
+// Empty: no error.
 using trouble = std::string;
 
 std::string error_text(const char *call, long rc)
@@ -162,7 +162,7 @@ void victim::open(const std::string &secret)
 	printf("name %s\n", name);
 }
 
-// Takes out what is complete. Receives are not counted.
+// Reads completions. Receives are not counted.
 void victim::progress()
 {
 	fi_cq_tagged_entry e[16];
@@ -196,7 +196,7 @@ fi_addr_t victim::peer(const std::string &name)
 	return peers_[name] = a;
 }
 
-// Begins an operation and waits for its end.
+// Starts an operation and waits for its end.
 template <class Post>
 trouble victim::run(const char *what, Post &&post)
 {
@@ -223,7 +223,7 @@ uint64_t word_of(size_t begin, uint64_t round)
 	return (static_cast<uint64_t>(begin) << 32 | round) * 0x9e3779b97f4a7c15;
 }
 
-// A word there and back, and one more in the peer's sum, told by what it was before.
+// A word there and back, and one added to the peer's sum, checked by its previous value.
 trouble victim::exchange(fi_addr_t dest, size_t begin, uint64_t round)
 {
 	uint64_t value = word_of(begin, round), back = 0, one = 1, before = 0;
@@ -256,7 +256,7 @@ trouble victim::exchange_long(fi_addr_t dest, size_t begin)
 	return t.empty() && back != there ? "wrong long bytes" : t;
 }
 
-// What the others wrote here, in the end.
+// Waits for the final values that the others write here.
 trouble victim::await(size_t me, size_t all, uint64_t rounds)
 {
 	const double end = now() + limit("LINK_VICTIM_AWAIT", patience_);
@@ -272,7 +272,7 @@ trouble victim::await(size_t me, size_t all, uint64_t rounds)
 	return "";
 }
 
-// At most two processes, where long transfers are checked: each writes to a region of its own.
+// At most two processes check long transfers: each writes to its own region.
 trouble victim::job(std::istringstream &words)
 {
 	size_t me = 0;
@@ -295,7 +295,7 @@ trouble victim::job(std::istringstream &words)
 	return t.empty() ? "right" : t;
 }
 
-// Nobody waits for these; their buffers live as long as the process.
+// Starts operations that are not waited for; their buffers live as long as the process.
 void victim::bother(fi_addr_t dest)
 {
 	static uint64_t value = 1, back, compare;
@@ -352,7 +352,7 @@ std::string victim::poll_many(unsigned long n)
 	return std::to_string(link_count_calls() - before);
 }
 
-// False: that was the last.
+// Returns false for the last command.
 bool victim::answer(const std::string &line)
 {
 	std::istringstream words(line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Attacks on the link between hosts: who ends a call, or is silent, when a victim waits for it.
+// Attacks on the link between hosts: peers that end a call, or stay silent, when a victim waits for them.
 #include "link_scene.hpp"
 
 #include <chrono>
@@ -9,7 +9,7 @@ using namespace attack;
 
 namespace {
 
-// A callee that gives up waiting for a proof ends the connection: the call is made again, and nothing is lost.
+// A callee that gives up waiting for a proof ends the connection: the caller calls again, and nothing is lost.
 void a_call_that_was_given_up_is_made_again()
 {
 	victim a(quick());
@@ -35,12 +35,12 @@ void a_call_that_was_given_up_is_made_again()
 	CHECK_EQ(a.end(), 0);
 }
 
-// Whoever listens at the address of a process that is gone, and is silent, is not waited for without end; the kernel's
-// acknowledgements are no proof.
+// A silent listener at the address of a dead process is not waited for forever; the kernel's acknowledgements are no
+// proof.
 void who_is_silent_when_it_is_called_is_given_up()
 {
 	victim_options o;
-	o.env = {"FI_PGAS_PEER_TIMEOUT=6", "LINK_VICTIM_SECONDS=60"}; // the kernel asks more often than that
+	o.env = {"FI_PGAS_PEER_TIMEOUT=6", "LINK_VICTIM_SECONDS=60"}; // the kernel probes more often than that
 	const place c = place_of_dead(), d = place_of_dead();
 	listener at_c(unpack(c.address)), at_d(unpack(d.address));
 	victim a(o), b(o);
