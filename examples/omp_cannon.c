@@ -40,7 +40,7 @@ static void multiply(double *c, double *a, double *b, int size, int first)
 
 static void fetch(double *dst, double *src, int size, int pe)
 {
-#pragma omp target data use_device_ptr(to, from)
+#pragma omp target data use_device_ptr(dst, src)
 	shmem_double_get_nbi(dst, src, (size_t)(ROWS * size), pe);
 }
 

@@ -27,7 +27,7 @@ static double one_point(const double *src, int x, int y, int z)
 /* planes first to last - 1, on the device; the slabs are mapped */
 static void compute(double *dst, double *src, int first, int last)
 {
-#pragma omp target teams distribute parallel for collapse(2) map(alloc : to [0:SLAB], from [0:SLAB])
+#pragma omp target teams distribute parallel for collapse(2) map(alloc : dst [0:SLAB], src [0:SLAB])
 	for (int z = first; z < last; z++)
 		for (int y = 0; y < Y; y++)
 			for (int x = 0; x < X; x++)

@@ -37,7 +37,7 @@ int teardown(void **state)
 bool add_on_device(long *addr, long value)
 {
 	int on_host = 1;
-#pragma omp target is_device_ptr(at) map(from : on_host)
+#pragma omp target is_device_ptr(addr) map(from : on_host)
 	{
 		on_host = omp_is_initial_device();
 		for (int i = 0; i < kCount; i++)
