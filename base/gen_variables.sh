@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# gen_variables.sh SOURCE_FOLDER: prints pgas_variables.def, the names of all environment variables, by which
-# pgas_variables.hpp finds misspelt ones. They come from where the variables are read, so that base/ has no list of its
-# own of what the layers above it know.
+# gen_variables.sh SOURCE_FOLDER: prints pgas_variables.def, the names of all environment variables, with which
+# pgas_variables.hpp detects misspelt ones. They are extracted from the code that reads them, so that base/ needs no
+# list of the variables of the layers above it.
 #
 #   OURS(name)    a variable of this project; digits may follow it (SHMEM_SYMMETRIC_PARTITION0)
 #   THEIRS(name)  a variable of another OpenSHMEM

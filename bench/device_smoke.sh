@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# device_compare measures every row on the emulated device. Says nothing about speed.
+# device_compare measures every row on the emulated device. This test does not check speed.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 compare="$(dirname "$0")/device_compare"
@@ -19,7 +19,7 @@ for row in put alltoall broadcast fcollect alltoallv gather scatter sum scan; do
 	grep -Eq "^$row +2 +1 KiB( +[0-9]+\.[0-9]+){5}$" "$work/out"
 	check "beside staging by hand: $row"
 done
-# beside NVSHMEM: not here; here, by a stand-in; refused; and in a folder that has none
+# next to NVSHMEM: not installed; replaced by a stand-in; refusing collectives; and given as a folder without it
 export PGAS_CUDA_DRIVER="$top/devices/tests/.libs/fake_cuda.so"
 rows='put get alltoall broadcast fcollect sum'
 by bash "$compare" --build "$top" --kind cuda --pes 2 --most 8

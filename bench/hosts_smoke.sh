@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The comparison between two hosts runs and is complete. Says nothing about speed. Run by make check, in the build
-# folder.
+# The comparison between two hosts runs and is complete. This test does not check speed. make check runs it, in the
+# build folder.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
@@ -19,7 +19,7 @@ for row in tcp_spin tcp_block tcp_4096 tcp_65536 tcp_1048576; do
 	grep -Eq "^$row,.*,raw TCP,[0-9.e+]*[1-9]" "$work/csv"
 	check "a result of raw TCP for $row"
 done
-# a libfabric without a provider for networks has none, and says so
+# a libfabric without a network provider has no such result, and rawofi reports that
 grep -Eq '^inner_spin,.*,libfabric,[0-9.e+]*[1-9]' "$work/csv" || grep -q 'rawofi: no provider' "$work/err"
 check "a result of libfabric's messages"
 grep -q '</svg>' "$work/svg"

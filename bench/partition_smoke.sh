@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# partition_bench measures every row with every allocator. Says nothing about speed.
+# partition_bench measures every row with every allocator. This test does not check speed.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 by bench/partition_bench --repetitions 1

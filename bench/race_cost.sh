@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# race_cost.sh [BUILD-FOLDER [PEs]]: what the race check costs. Each program runs five times without and with it, taking
-# turns; the table has the shortest times and their ratio.
+# race_cost.sh [BUILD-FOLDER [PEs]]: measures the cost of the race check. Each program runs five times without and five
+# times with it, alternating; the table has the shortest times and their ratio.
 set -u
 build=${1:-build} pes=${2:-4}
 oshrun=$build/launch/oshrun

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# scale_sim measures, and docs/SCALING.md says what it prints: algorithms, rounds and messages of 1,000 ranks, and the
-# same lines for memory. After a change of collectives the page needs new tables.
+# scale_sim measures, and docs/SCALING.md contains what it prints: the algorithms, rounds and messages of 1,000 ranks,
+# and the same lines for memory. When the collectives change, the page needs new tables.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 page=$src/docs/SCALING.md

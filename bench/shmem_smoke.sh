@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The comparison of OpenSHMEM libraries runs and is complete. Says nothing about speed. Run by make check, in the build
-# folder.
+# The comparison of OpenSHMEM libraries runs and is complete. This test does not check speed. make check runs it, in the
+# build folder.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The comparison of libfabric providers runs and is complete. Says nothing about speed. Run by make check, in the build
-# folder.
+# The comparison of libfabric providers runs and is complete. This test does not check speed. make check runs it, in the
+# build folder.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 export FI_PROVIDER_PATH="${FI_PROVIDER_PATH:-$top/.libs}"
 export IPATH_NO_BACKTRACE=1
-# tests/ looks for leaks; here that would only cost seconds for each of many processes
+# tests/ checks for leaks; here that would only cost seconds for each of many processes
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
-# run FILE SECONDS COMMAND...: output to FILE and to ours
+# run FILE SECONDS COMMAND...: prints the output to FILE and to our own output
 run() {
 	to=$1
 	LIMIT=$2
@@ -24,7 +24,7 @@ run "$work/rows" 10 bench/ofi_bench --list
 
 [ $failures -eq 0 ] || finish
 
-# every row has a line in the table, and pgas has a number in it
+# every row has a line in the table with a number for pgas
 test -s "$work/rows"
 check "ofi_bench --list prints something"
 tab=$(printf '\t')

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# start_bench starts jobs and prints a line for each kind. Says nothing about speed.
+# start_bench starts jobs and prints a line for each kind. This test does not check speed.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 cd "$top" || exit 99

@@ -1,9 +1,9 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
-dnl configure.m4: checks of the bootstrap library and of oshrun. Only headers are wanted: libpmix, libpmi2 and hwloc are
-dnl opened at run time, so nothing is linked against them and a machine without them runs the same binaries.
+dnl configure.m4: the checks for the bootstrap library and oshrun. Only headers are needed: libpmix, libpmi2 and hwloc
+dnl are opened at run time, so nothing is linked against them and the same binaries run on machines without them.
 dnl
-dnl PGAS_BOOT_CONFIG sets the macros HAVE_PMIX, HAVE_PMI2, HAVE_HWLOC, and where a directory was given
+dnl PGAS_BOOT_CONFIG sets the macros HAVE_PMIX, HAVE_PMI2, HAVE_HWLOC, and, if a directory was given,
 dnl PGAS_{PMIX,PMI2,HWLOC}_SONAME; the variables PMIX_CFLAGS, PMI2_CFLAGS, HWLOC_CFLAGS, DLOPEN_LIBS. The tests use
 dnl HAVE_CMOCKA of configure.ac.
 
@@ -21,7 +21,7 @@ AC_DEFUN([PGAS_BOOT_CONFIG], [
   _PGAS_BOOT_HEADER([PMIX], [pmix], [pmix >= 4.0], [pmix_server.h], [libpmix.so.2])
   _PGAS_BOOT_HEADER([HWLOC], [hwloc], [hwloc >= 2.0], [hwloc.h], [libhwloc.so.15])
 
-  dnl libpmi2 has no pkg-config file, and its header is slurm/pmi2.h with Slurm and pmi2.h elsewhere
+  dnl libpmi2 has no pkg-config file; its header is slurm/pmi2.h with Slurm and pmi2.h elsewhere
   PMI2_CFLAGS=
   have_pmi2=no
   AS_CASE([$with_pmi2], [no|yes|check], [], [PMI2_CFLAGS="-I$with_pmi2/include"])
@@ -65,7 +65,7 @@ AC_DEFUN([_PGAS_BOOT_HEADER], [
   AC_SUBST([$1_CFLAGS])
 ])
 
-dnl _PGAS_BOOT_SONAME(NAME, directory or yes/check, soname): a library in a directory of its own is opened by its path
+dnl _PGAS_BOOT_SONAME(NAME, directory or yes/check, soname): a library in a user-given directory is opened by its path
 AC_DEFUN([_PGAS_BOOT_SONAME], [
   AS_CASE([$2], [yes|check], [], [
     for pgas_boot_lib in lib lib64; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every example on 4 PEs, and on 1 and 3; each checks its own result. Then those of them that tell who they are. They
-# are there to be copied: each compiles without a warning as plain C99 and C11, or C++11 and later, too.
+# Every example on 4 PEs, and on 1 and 3; each checks its own result. Then put_get_demo and the greetings of hello. The
+# examples are meant to be copied, so each compiles without a warning as plain C99 and C11, or as C++11 and later.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 run=$oshrun

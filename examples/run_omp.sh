@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Examples with OpenMP's target regions, compiled as their first lines say: by oshcc, for the CPU as a device. Each
-# checks its own result, on one PE and on several, with partitions of the device and of the host, on two hosts, too.
+# Examples with OpenMP target regions, compiled as their first lines say: with oshcc, for the CPU as a device. Each
+# checks its own result, on one PE and on several, with partitions of the device and of the host, also on two hosts.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 LIMIT=120
 
-# gcc has no such device; arrays in the partition are what it can have
+# gcc has no such device, but arrays in the partition work with it
 export OSHCC_INCLUDEDIR="$src/shmem/include" OSHCC_LIBDIR="$top/.libs"
 export SHMEM_SYMMETRIC_SIZE=64M SHMEM_SYMMETRIC_PARTITION0=32M:KIND=libomp
 if command -v gcc >/dev/null 2>&1 && [ -z "$sanitized" ] &&

@@ -1,6 +1,6 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl PGAS_GASNET_CONFIG: files that carry the installation's paths. The makefile fragments are read by other makes than
-dnl ours and need the paths in full.
+dnl PGAS_GASNET_CONFIG: files that contain the installation's paths. Makes other than ours read the makefile fragments,
+dnl which therefore need full paths.
 AC_DEFUN([PGAS_GASNET_CONFIG], [
   gasnet_prefix=`pgas_full '${prefix}'`
   gasnet_includedir=`pgas_full "$includedir"`

@@ -1,16 +1,15 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
-dnl configure.m4: checks of instr-count/. configure.ac does
+dnl configure.m4: the checks for instr-count/. configure.ac calls
 dnl     m4_include([instr-count/configure.m4])
 dnl     PGAS_PIN
-dnl before the long checks, so that a wrong kit is said at once, and
+dnl before the long checks, so that a bad kit is reported at once, and
 dnl     PGAS_INSTR_COUNT
-dnl after the compilers, LT_INIT and libfabric. Before it,
-dnl configure.ac may set instr_count_direct, instr_count_shmem and
-dnl instr_count_gasnet to yes when those parts are built, and the variables
-dnl INSTR_COUNT_{PGAS,SHMEM,GASNET,GASNET_PAR}_LIBS and _CFLAGS to what links them.
+dnl after the compilers, LT_INIT and libfabric. Before the latter, configure.ac may set instr_count_direct,
+dnl instr_count_shmem and instr_count_gasnet to yes if those parts are built, and the variables
+dnl INSTR_COUNT_{PGAS,SHMEM,GASNET,GASNET_PAR}_LIBS and _CFLAGS to the flags that link them.
 
-dnl --with-pin=DIR: $with_pin is the folder or no, $pin_found what is in it; PIN_ROOT is for the makefile.
+dnl --with-pin=DIR: $with_pin is the folder or no, $pin_found describes the kit; the makefile uses PIN_ROOT.
 AC_DEFUN([PGAS_PIN], [
   AC_REQUIRE([AC_CANONICAL_HOST])
   AC_ARG_WITH([pin],
@@ -49,7 +48,7 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
     [PKG_CHECK_MODULES([INSTR_COUNT_FABRIC], [libfabric], [instr_count_fabric=yes], [instr_count_fabric=no])])
   AM_CONDITIONAL([INSTR_COUNT_FABRIC], [test "$instr_count_fabric" = yes])
 
-  dnl The Valgrind tool, where the package has what tools are made of: tried with the tool itself.
+  dnl The Valgrind tool, if the package has the files that tools are built from: checked by building the tool itself.
   instr_count_valgrind=no
   VALGRIND_PLATFORM=`$PKG_CONFIG --variable=platform valgrind 2>/dev/null`
   AS_CASE([$VALGRIND_PLATFORM], [amd64-linux|arm64-linux],
@@ -76,8 +75,8 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_SUBST([VALGRIND_TOOL_LIBS])
   AM_CONDITIONAL([INSTR_COUNT_VALGRIND], [test "$instr_count_valgrind" = yes])
 
-  dnl Our own oshcc may be the first in the path; only Open MPI's knows --showme. Its headers come in a package of their
-  dnl own, so the wrapper alone proves nothing.
+  dnl Our own oshcc may be first in the path; only Open MPI's supports --showme. Its headers are in a separate package,
+  dnl so finding the wrapper is not enough.
   instr_count_ompi=no
   AC_PATH_PROGS([INSTR_COUNT_OMPI_CC], [oshcc.openmpi oshcc], [no])
   AS_IF([test "$INSTR_COUNT_OMPI_CC" != no &&

@@ -28,10 +28,10 @@ std::erase(v, 1); return x.a - static_cast<int>(std::span(v).size());]])],
     [yes], [enable_sanitizers=address,undefined
       SANITIZER_FLAGS="-fsanitize=address,undefined -fno-omit-frame-pointer"],
     [SANITIZER_FLAGS="-fsanitize=$enable_sanitizers -fno-omit-frame-pointer"])
-  dnl a program that puts unaligned words is legal; what the provider stores through is checked by its own tests
+  dnl a program may put unaligned words; the tests of the provider check the addresses that it stores to
   AS_CASE([$enable_sanitizers],
     [*undefined*], [SANITIZER_FLAGS="$SANITIZER_FLAGS -fno-sanitize=alignment -fno-sanitize-recover=undefined"])
-  dnl a double that does not fit into an integer is undefined as well, but "undefined" does not look for it
+  dnl a double that does not fit into an integer is undefined as well, but "undefined" does not check for it
   AS_CASE([$enable_sanitizers], [*undefined*], [
     AC_MSG_CHECKING([whether $CXX knows -fsanitize=float-cast-overflow])
     AC_LANG_PUSH([C++])
@@ -43,7 +43,7 @@ std::erase(v, 1); return x.a - static_cast<int>(std::span(v).size());]])],
     CXXFLAGS=$saved_CXXFLAGS
     AC_LANG_POP([C++])])
   AS_IF([test "x$enable_debug" = xyes], [DEBUG_FLAGS="-O0 -g3 -DPGAS_DEBUG=1"], [DEBUG_FLAGS="-DNDEBUG"])
-  dnl gcc folds equal functions into jumps to one another; clang does not, and does not know the flag
+  dnl gcc folds equal functions into jumps to one another; clang does not, and does not support the flag
   AC_MSG_CHECKING([whether $CXX knows -fno-ipa-icf])
   AC_LANG_PUSH([C++])
   saved_CXXFLAGS=$CXXFLAGS

@@ -1,6 +1,6 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl PGAS_FORTRAN: a compiler for the module shmem. Without one the module's source is installed, and nothing else of it.
-dnl Not AC_PROG_FC: libtool would bring a third language for one archive.
+dnl PGAS_FORTRAN: a compiler for the module shmem. Without one, only the module's source is installed. Not AC_PROG_FC:
+dnl libtool would add a third language for a single archive.
 AC_DEFUN([PGAS_FORTRAN], [
   AC_ARG_ENABLE([fortran], [AS_HELP_STRING([--disable-fortran], [do not compile the Fortran module shmem])], [],
     [enable_fortran=auto])

@@ -1,6 +1,6 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl PGAS_LIBFABRIC: headers and library, and the folder in which that libfabric looks for external providers. After
-dnl PGAS_PATHS.
+dnl PGAS_LIBFABRIC: headers and library, and the folder in which that libfabric searches for external providers. Call it
+dnl after PGAS_PATHS.
 AC_DEFUN([PGAS_LIBFABRIC], [
   AC_ARG_WITH([libfabric],
     [AS_HELP_STRING([--with-libfabric=DIR], [libfabric's install prefix @<:@pkg-config@:>@])], [], [with_libfabric=yes])
@@ -25,7 +25,8 @@ AC_DEFUN([PGAS_LIBFABRIC], [
     [AC_MSG_ERROR([rdma/providers/fi_prov.h is missing: this libfabric was installed without its provider headers])],
     [#include <rdma/fabric.h>])
   CPPFLAGS=$saved_CPPFLAGS
-  dnl libfabric looks in <its libdir>/libfabric; make install says how to point it here when that is another folder
+  dnl libfabric searches <its libdir>/libfabric; if the provider goes elsewhere, make install prints how to point it
+  dnl there
   AS_IF([test -n "$with_providerdir"], [providerdir=$with_providerdir], [providerdir='${libdir}/libfabric'])
   AC_SUBST([providerdir])
   AC_SUBST([LIBFABRIC_LIBDIR])

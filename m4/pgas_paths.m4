@@ -1,10 +1,10 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl PGAS_PATHS: where installed files find one another. An installation may be moved as a whole, and the default prefix
-dnl is in no loader's cache: libraries and programs carry the way to the libraries relative to themselves ($ORIGIN),
-dnl then in full. Defines functions for the rest of configure:
-dnl   pgas_full VALUE        a folder as configure has it, with all variables replaced
-dnl   pgas_way FROM TO       the relative way between two folders given in full
-dnl   pgas_below VALUE NAME  a folder, with the prefix in front replaced by a name for it
+dnl is not in any loader's cache, so libraries and programs contain the path to the libraries relative to themselves
+dnl ($ORIGIN), then the full path. Defines functions for the rest of configure:
+dnl   pgas_full VALUE        a folder of configure, with all variables expanded
+dnl   pgas_way FROM TO       the relative path between two folders given in full
+dnl   pgas_below VALUE NAME  a folder, with a leading prefix replaced by NAME
 AC_DEFUN([PGAS_PATHS], [
   pgas_full() {
     ( test "x$prefix" != xNONE || prefix=$ac_default_prefix
@@ -38,8 +38,8 @@ AC_DEFUN([PGAS_PATHS], [
   AC_SUBST([LIBEXEC_FROM_BIN])
   AC_SUBST([DATA_FROM_BIN])
 
-  dnl Folders that every loader searches need no entry. /usr/local/lib is not one of them: it waits for ldconfig, where
-  dnl it is at all.
+  dnl Folders that every loader searches need no entry. /usr/local/lib is not one of them: even where it is configured,
+  dnl it takes effect only after ldconfig.
   pgas_multiarch=`$CC -print-multiarch 2>/dev/null`
   AS_CASE([$pgas_libdir],
     [/lib|/lib64|/usr/lib|/usr/lib64|"/lib/${pgas_multiarch:-none}"|"/usr/lib/${pgas_multiarch:-none}"],
@@ -48,8 +48,8 @@ AC_DEFUN([PGAS_PATHS], [
   AC_SUBST([LIBDIR_RUNPATH])
   AC_SUBST([PC_RUNPATH])
 
-  dnl pkg-config files find the prefix from their own place and the rest from the prefix. Not where the system has its
-  dnl libraries: nobody moves these, and compilers know such folders by their plain names only.
+  dnl pkg-config files derive the prefix from their own location and the rest from the prefix. Not in the system's
+  dnl library folders: these are never moved, and compilers recognise such folders only by their plain names.
   pgas_prefix=`pgas_full '${prefix}'`
   PC_PREFIX=$pgas_prefix
   AS_CASE([${LIBDIR_RUNPATH:+$pgas_libdir}],
@@ -67,7 +67,7 @@ AC_DEFUN([PGAS_PATHS], [
   AC_SUBST([PC_LIBDIR])
   AC_SUBST([PC_INCLUDEDIR])
 
-  dnl The same for CMake and for modulefiles, each in its own words.
+  dnl The same for CMake and for modulefiles, each in its own syntax.
   PREFIX_FROM_CMAKE=`pgas_way "$pgas_libdir/cmake/PGAS" "$pgas_prefix"`
   CMAKE_LIBDIR=`pgas_below "$libdir" '${_pgas_prefix}'`
   CMAKE_BINDIR=`pgas_below "$bindir" '${_pgas_prefix}'`
@@ -86,6 +86,6 @@ AC_DEFUN([PGAS_PATHS], [
   AC_SUBST([MODULE_BINDIR])
   AC_SUBST([MODULE_MANDIR])
 
-  dnl libtool would put the full path first, so that a copy of an installation would load the original's libraries
+  dnl libtool would put the full path first, so that a copied installation would load the original's libraries
   hardcode_into_libs=no
 ])

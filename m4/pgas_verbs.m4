@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
-dnl PGAS_VERBS: the port over RDMA adapters, where rdma-core's headers are found. Its libraries are opened at run time,
-dnl so nothing is linked against them and a machine without them runs the same binaries. Sets have_verbs, VERBS_CFLAGS,
+dnl PGAS_VERBS: the port for RDMA adapters, if rdma-core's headers are found. Its libraries are opened at run time, so
+dnl nothing is linked against them and the same binaries run on machines without them. Sets have_verbs, VERBS_CFLAGS and
 dnl the conditional HAVE_VERBS.
 
 AC_DEFUN([PGAS_VERBS], [

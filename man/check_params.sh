@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: RUNTIME PARAMETERS of fi_pgas.7 names the parameters of pgas_params.def, all of them and no others, with the
-# same default and range; and the default in a parameter's own text is its default.
+# Test: RUNTIME PARAMETERS of fi_pgas.7 lists exactly the parameters of pgas_params.def, with the same defaults and
+# ranges; and the default mentioned in a parameter's own text is its default.
 . "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
 def=../prov/pgas/src/support/pgas_params.def
 page=man7/fi_pgas.7
 
-# NAME DEFAULT LEAST MOST TEXT-DEFAULT, one line each. The first five arguments hold no commas, numbers may be "1 <<
-# 20".
+# Prints NAME DEFAULT LEAST MOST TEXT-DEFAULT, one parameter per line. The first five arguments contain no commas;
+# numbers may be expressions such as "1 << 20".
 from_def() {
 	{ grep -v '^/\*' "$def" | tr '\n\t' '  '; echo; } | sed 's/PGAS_PARAM(/\
 /g' | while IFS=, read -r name field default least most text; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: ENVIRONMENT of shmem.7 names the variables of shmem_env.def, all of them and no others; every C name of the
-# specification has a manual page, and that page exists and names the call.
+# Test: ENVIRONMENT of shmem.7 lists exactly the variables of shmem_env.def; every C name of the specification has a
+# manual page, and that page exists and names the call.
 . "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
 def=../shmem/src/core/shmem_env.def
@@ -21,7 +21,7 @@ check "$def can be read"
 } >"$work/out"
 [ "$code" = "$text" ]
 check "shmem.7 names the variables of $def"
-# each word that a choice may have is said
+# the page names every value of a choice
 sed -n '/^ENV_CHOICE/,/)$/p' "$def" | grep -o 'C([a-z_]*, "[a-z-]*")' | sed 's/.*"\(.*\)".*/\1/' | sort -u |
 while read -r word; do
 	roff=$(echo "$word" | sed 's/-/\\\\-/')
@@ -36,7 +36,7 @@ echo "$aliases" | awk '{ print $2 }' | sort -u | while read -r page; do
 done >"$work/out"
 [ ! -s "$work/out" ]
 check "every page that is named is there"
-# the stem of each call, without type and context, stands in its page
+# each call's page contains its stem, without type and context
 types='complexd|complexf|float|double|longdouble|s?char|u?char|u?short|u?int(8|16|32|64)?|u?long(long)?|size|ptrdiff'
 echo "$aliases" | sed -E 's/^(p?)shmem_ctx_/\1shmem_/' | sort -u | while read -r name page; do
 	stem=$(echo "$name" |

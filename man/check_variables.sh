@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: the list by which misspelt variables are found (base/gen_variables.sh) names all variables that the libraries
-# ask the environment for; each name stands in a manual page, and shmem-info has those of SHMEM. And a job says once
+# Test: the list used to detect misspelt variables (base/gen_variables.sh) names all environment variables that the
+# libraries read; each of them occurs in a manual page, and shmem-info lists those of SHMEM. And a job reports once
 # which variable is misspelt.
 . "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
 table=$(sh ../base/gen_variables.sh .. | sed -n 's/^OURS(\(.*\))$/\1/p' | sort)
 echo "$table" >"$work/table"
-# names in calls of getenv, but for tests of the sources themselves and for what oshrun tells its own agents
+# names in calls of getenv, except for tests of the sources themselves and for what oshrun passes to its own agents
 grep -rhoE 'getenv\("(SHMEM|SMA|FI_PGAS|PGAS)_[A-Z_]+"' ../base ../boot ../counters ../devices/src ../prov/pgas/src \
 	../shmem/src ../shmem/profile ../shmem/race ../gasnet-conduit/src ../teams/src --include='*.[ch]*' |
 	cut -d'"' -f2 | sort -u | comm -23 - "$work/table" >"$work/out"

@@ -35,7 +35,7 @@ printf 'say("who is behind %%s", x); // under way\n' >"$work/sample.cpp"
 [ "$(strings_of "$work/sample.cpp" | refused | wc -l)" -eq 1 ]
 check "the check finds such words in strings, and only there"
 cd .. || exit 99
-# left out: code of PTX, and captions of figures in docs/
+# excluded: PTX code, and captions of figures in docs/
 # shellcheck disable=SC2046  # one argument each
 strings_of $(find base boot launch counters devices/src prov/pgas/src profile shmem/src shmem/bin shmem/profile \
 	shmem/race shmem/omp teams/src gasnet-conduit/src gasnet-conduit/profile instr-count/src \

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# shmem_aliases.sh LIST: which manual page describes each C name of LIST (shmem/tests/data/openshmem_api.txt): lines
-# "NAME PAGE", by the section of the specification that the name stands in. Names without a page of ours are left out.
-# And the names of shmemx.h, as the pages about them say. make install writes a page with one .so line for each;
-# check_shmem.sh looks at what is left out.
+# shmem_aliases.sh LIST: prints which manual page describes each C name of LIST (shmem/tests/data/openshmem_api.txt), as
+# lines "NAME PAGE", chosen by the section of the specification that defines the name. Names without a page of ours are
+# left out. Then prints the names of shmemx.h, taken from the pages about them. make install writes a page with one .so
+# line for each; check_shmem.sh checks the names that are left out.
 set -eu
 awk -F' [|] ' '
     function page(section) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# make dist gives the same bytes twice, whatever the time and the mask of modes; and all that Git has is in it.
+# make dist produces the same bytes twice, independent of the time and the umask, and includes every file in Git.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 LIMIT=120
@@ -27,7 +27,7 @@ check "nobody owns them"
 [ "$(awk '{ print $4, $5 }' "$work/list" | sort -u | wc -l)" -eq 1 ]
 check "one time"
 
-# what is not for a tarball
+# files that do not belong in a tarball
 not_there='^\.gitignore$|^\.git-blame-ignore-revs$|^\.ci/|^\.github/'
 if git -C "$src" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 	tar -tf "$work/first" | sed "s|^pgas-$version/||" | sort >"$work/in"

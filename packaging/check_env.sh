@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# env.sh of the build tree: after it a shell has oshcc, oshrun and the others, as if they were installed.
+# env.sh of the build tree: after sourcing it, a shell finds oshcc, oshrun and the others as if they were installed.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 flags=$(setting SANITIZER_FLAGS)
@@ -41,7 +41,7 @@ loaded "oshc++ $flags -x c++ hello.c -o hello && oshrun -n 2 ./hello" && grep -q
 check "oshc++"
 loaded "gasnetrun_pgas -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
 check "gasnetrun_pgas"
-# again: nothing grows
+# sourcing it again adds nothing
 loaded "a=\$(env | grep -v '^_=\|^OLDPWD=' | sort); . '$top/env.sh'; b=\$(env | grep -v '^_=\|^OLDPWD=' | sort)
 	[ \"\$a\" = \"\$b\" ] && ! (set | grep '^pgas_env')"
 check "sourced twice: the same"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# check_installed.sh: the part of tests/run_install.sh that asks by CMake and by modules, and looks for documents.
-# Sourced there; $moved, $bindir, $libdir, user, runs, own and the programs' sources are its.
+# check_installed.sh: the part of tests/run_install.sh that uses CMake and modules and checks for documents. Sourced
+# there, which defines $moved, $bindir, $libdir, user, runs, own and the programs' sources.
 docdir=$moved$(cd "$top" && installed docdir) modules=$moved$(cd "$top" && installed modulefiledir)
 [ -f "$docdir/README.md" ] && [ -f "$docdir/NEWS.md" ] && [ -f "$docdir/examples/hello.c" ] &&
 	cmp "$docdir/LICENSE" "$src/LICENSE"
@@ -46,7 +46,7 @@ else
 	not_run "find_package(PGAS): no cmake"
 fi
 
-# as "module load" does it, by the Tcl command behind it
+# as "module load" does it, with the underlying Tcl command
 modulecmd=$(command -v modulecmd.tcl || ls /usr/lib/*/modulecmd.tcl \
 	/usr/share/Modules/libexec/modulecmd.tcl 2>/dev/null | head -n 1)
 if [ -n "$modulecmd" ] && command -v tclsh >/dev/null; then

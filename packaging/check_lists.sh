@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# check_lists.sh: the part of tests/run_install.sh that holds the lists of the packages against what was installed:
-# every file belongs to one package, and no line of a list asks for something that is not there. dpkg-buildpackage and
-# rpmbuild say the same, minutes later. Sourced there; $moved, $src, $top, installed and check are its.
+# check_lists.sh: the part of tests/run_install.sh that compares the file lists of the packages with the installed
+# files: every file belongs to one package, and no line of a list refers to a missing file. dpkg-buildpackage and
+# rpmbuild report the same, minutes later. Sourced there, which defines $moved, $src, $top, installed and check.
 
-# what is installed, by the names of the folders instead of their places
+# the installed files, with the names of the folders instead of their paths
 for kind in docdir mandir providerdir bindir pkgdatadir libexecdir libdir includedir modulefiledir; do
 	printf '%s %s\n' "$(cd "$top" && installed $kind)" $kind
 done | awk '{ print length($1), $0 }' | sort -rn >"$work/folders" # the longest first: they lie in one another
@@ -20,7 +20,7 @@ done | awk '{ print length($1), $0 }' | sort -rn >"$work/folders" # the longest 
 			print file
 	}' | sort >"$work/files"
 
-# held KIND PATTERNS FILES: prints files of no pattern or of several, and patterns of no file
+# held KIND PATTERNS FILES: reports files that match no pattern or several packages, and patterns that match no file
 held() {
 	awk '
 	function regex(glob,  out) {
@@ -48,14 +48,14 @@ held() {
 			if (!used[i])
 				print package[i] ": nothing is " glob[i]
 	}' "$2" "$3" >"$work/$1.said"
-	# parts that this build has not
+	# parts that this build lacks
 	[ -f "$libdir/pgas/fortran/shmem.mod" ] || sed -i '/fortran/d' "$work/$1.said"
 	[ -d "$drivers" ] || sed -i '/instr-count\|^pkgdatadir/d' "$work/$1.said"
 	cp "$work/$1.said" "$work/out"
 	[ ! -s "$work/out" ]
 }
 
-# debian/rules renames pages, adds links to /usr/bin and leaves the modulefile and the licence out
+# debian/rules renames pages, adds links to /usr/bin, and omits the modulefile and the licence
 rules=$src/debian/rules
 suffixed=$(sed -n 's/^tools = //p' "$rules")
 plain=$(sed -n 's/^\tfor tool in \([a-z].*\); do.*/\1/p' "$rules")
@@ -84,7 +84,7 @@ done >"$work/out"
 [ ! -s "$work/out" ]
 check "debian/rules: every program has its link in /usr/bin"
 
-# the licence is marked by hand, and the folders above the manual pages are listed
+# the spec marks the licence by hand and lists the folders above the manual pages
 sed -e '/^docdir\/LICENSE$/d' -e 's|^modulefiledir/|pkgdatadir/modulefiles/pgas/|' "$work/files" >"$work/rpm.files"
 awk '/^%files/ { package = $NF; next } /^%changelog/ { exit }
 	package != "" && NF && !/^%(license|dir)/ { print package, $NF }' "$src/packaging/rpm/pgas.spec" |

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The Spack recipe is read by Python, with stand-ins for Spack's own modules as 0.23 and as 1.0 have them, and every
-# option that it hands to configure is one that configure knows, with all variants on and with all of them off.
+# Python loads the Spack recipe with stand-ins for Spack's own modules, as in 0.23 and in 1.0; configure must know every
+# option that the recipe passes, with all variants on and with all of them off.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 command -v python3 >/dev/null || skip "no python3"

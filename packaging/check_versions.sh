@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The version of configure.ac is that of every other file which names it. RELEASING.md has the list.
+# All other files that contain the version agree with configure.ac. RELEASING.md has the list.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
 version=$(sed -n 's/^AC_INIT(\[pgas\], \[\([0-9.]*\)\].*/\1/p' "$src/configure.ac")
@@ -22,13 +22,13 @@ has CITATION.cff '^version: @$'
 check "NEWS.md begins with it"
 [ "$(sed -n '1s/^pgas (\(.*\)) .*/\1/p' "$src/debian/changelog")" = "$version" ]
 check "debian/changelog begins with it"
-# the provider tells its own
+# the provider reports its own version
 major=${version%%.*} minor=${version#*.}
 minor=${minor%%.*}
 grep -q "PGAS_VERSION_MAJOR $major\$" "$src/prov/pgas/src/support/pgas_params.cpp" &&
 	grep -q "PGAS_VERSION_MINOR $minor\$" "$src/prov/pgas/src/support/pgas_params.cpp"
 check "prov/pgas/src/support/pgas_params.cpp: $major.$minor"
-# sonames: the packages name the major number that libtool gives
+# sonames: the packages contain the major number that libtool assigns
 for library in libpgas libsma libgasnet-pgas-seq; do
 	[ -L "$top/.libs/$library.so.0" ]
 	check "$library.so.0, as debian/ and pgas.spec have it"

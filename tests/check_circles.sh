@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Files that call each other in a circle can only be read together, and changed together. For each library, and for
-# oshrun, this counts the files in the largest circle, from the symbols of the objects that were built, and compares
+# oshrun, this counts the files in the largest circle, from the symbols of the built objects, and compares the count
 # with tests/circles.txt. Files in rooms of one src/ count as one folder. A circle may only shrink.
 # See tests/check_circles.sh --help.
 set -euo pipefail
@@ -24,8 +24,8 @@ usage() {
 	END
 }
 
-# Lines "FOLDER SIZE FILE...", one for each circle, from lines "FOLDER FILE T|U SYMBOL". A symbol that two files define
-# belongs to neither: each has its own.
+# Prints lines "FOLDER SIZE FILE...", one for each circle, from lines "FOLDER FILE T|U SYMBOL". A symbol that two files
+# define counts for neither: each has its own copy.
 circles() {
 	awk '
 	$3 == "T" { count[$1, $4]++; owner[$1, $4] = $2 }
@@ -62,7 +62,8 @@ circles() {
 	}'
 }
 
-# The symbols of all objects of the libraries and of oshrun. Of a source that was built several times, one object.
+# Prints the symbols of all objects of the libraries and of oshrun. Of a source that was built several times, only one
+# object counts.
 symbols() {
 	local object source folder
 	while read -r object; do

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# check_documents.sh: what docs/ says of the code is so: each message that TROUBLESHOOTING.md explains is in the
-# sources, or is one of another program; each variable and each tool option of ours that a guide names exists; links
-# lead somewhere; guides are installed.
+# check_documents.sh: docs/ agrees with the code: each message that TROUBLESHOOTING.md explains is in the sources, or
+# comes from another program; each variable and each tool option of this project that a guide names exists; links lead
+# somewhere; guides are installed.
 set -u
 . "$(dirname "$0")/harness.sh"
 guides='TUTORIAL.md WHICH-PART.md FAQ.md TROUBLESHOOTING.md TUNING.md'
 cd "$src" || exit 99
-# Messages of others: fragments that no source of ours has.
+# Messages of other programs: fragments that no source of this project contains.
 others='cannot open shared object file|binary file matches|Cannot read module file|fi_getinfo: -61
 created by a different version of GNU Fortran'
 
-# headings in backquotes are messages; … stands for what differs
+# headings in backquotes are messages; … stands for the part that varies
 sed -n 's/^### .*`\(.*\)`.*/\1/p' docs/TROUBLESHOOTING.md | sed 's/`[^`]*`/…/g' | sed 's/…/\n/g' |
 	sed "s/^[^A-Za-z(]*//; s/ *$//" | LC_ALL=C awk 'length($0) >= 12' >"$work/fragments"
 [ "$(wc -l <"$work/fragments")" -ge 15 ]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# One layout over all folders: make check-format, and a test of make check. The rules are in check_format.awk;
-# CONTRIBUTING.md has them in words. They need no tool of any version. Where clang-format 14 is installed it compares C
-# and C++ as well.
+# One layout for all folders: make check-format, and a test of make check. The rules are in check_format.awk;
+# CONTRIBUTING.md explains them. They depend on no tool of a particular version. If clang-format 14 is installed, it
+# checks C and C++ as well.
 #
 #   check_format.sh              the rules themselves with bad lines, then the whole tree
 #   check_format.sh FILE...      these files only, named relative to the top folder
@@ -16,8 +16,8 @@ all=0 # 1: the whole tree, so that an exception that no file needs is wrong too
 work=$(mktemp -d "${TMPDIR:-/tmp}/format.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
 
-# The files of the tree, without what is built or only data. A tree without git is as it was unpacked, perhaps with a
-# build inside it.
+# The files of the tree, except generated files and data. A tree without git is taken as unpacked, perhaps with a build
+# inside it.
 list_files() {
 	if [ -e "$top/.git" ] && git -C "$top" ls-files >"$work/tracked" 2>/dev/null; then
 		(cd "$top" && while read -r name; do [ ! -f "$name" ] || echo "$name"; done) <"$work/tracked"
@@ -31,7 +31,7 @@ list_files() {
 	fi
 }
 
-# Which rules a file has, in kind; nothing for data.
+# Sets kind to the rules that apply to a file; empty for data.
 kind_of() {
 	kind=
 	case $1 in
@@ -50,20 +50,20 @@ kind_of() {
 	esac
 }
 
-# Reads names, relative to the folder it runs in; prints what is wrong with these files.
+# Reads names, relative to the current folder; prints what is wrong with these files.
 look() {
 	set --
 	while read -r name; do
 		kind_of "$name"
 		[ -n "$kind" ] || continue
 		set -- "$@" "kind=$kind" "./$name"
-		# what the substitution leaves of a last byte that is no newline
+		# what the substitution leaves of a last byte that is not a newline
 		[ -z "$(tail -c 1 "$name")" ] || echo "$name: no newline at the end"
 	done
 	[ $# = 0 ] || awk -v all="$all" -f "$here/check_format.awk" "$@"
 }
 
-# $1: a file's name, $2: the complaint that must come, or "nothing", $3: the file's text for printf.
+# $1: a file's name, $2: the expected complaint, or "nothing", $3: the file's text for printf.
 try() {
 	mkdir -p "$work/self"
 	# shellcheck disable=SC2059  # a format on purpose
@@ -80,13 +80,13 @@ try() {
 	failed=1
 }
 
-# The same for lines that stand behind the SPDX line.
+# The same for lines that follow the SPDX line.
 spdx='SPDX-License-Identifier: BSD-3-Clause'
 c() { try a.c "$1" "/* $spdx */\n$2\n"; }
 cxx() { try a.cpp "$1" "// $spdx\n$2\n"; }
 script() { try a.sh "$1" "#!/bin/sh\n# $spdx\n$2\n"; }
 
-# The rules must find what is wrong, or the rest says nothing.
+# The rules must find bad lines, or the result means nothing.
 self_test() {
 	tried=0
 	long=$(printf '%0100d' 0)
@@ -128,7 +128,7 @@ self_test() {
 	[ $failed -ne 0 ] || echo "ok: the rules see what is wrong ($tried tries)"
 }
 
-# Version 14 alone: others lay out some lines differently.
+# Only version 14: other versions lay out some lines differently.
 clang_format() {
 	tool=$(command -v clang-format-14) || tool=$(command -v clang-format) || tool=
 	case $(${tool:-true} --version 2>/dev/null) in

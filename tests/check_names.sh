@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A member, a parameter or a variable is named by a noun (CONTRIBUTING.md, "Names"): none is a preposition. With
-# --self-test the check itself is tried on lines that it must find or leave alone.
+# The name of a member, a parameter or a variable is a noun (CONTRIBUTING.md, "Names"), not a preposition. --self-test
+# runs the check on lines that it must find or leave alone.
 set -u
 cd "$(dirname "$0")/.." || exit 99
 words='at|of|to|on|from|in|by'
-# A field of an installed header keeps its name, here and where it is used. The others are instructions of PTX.
+# A field of an installed header keeps its name, there and where it is used. The others are instructions of PTX.
 claim='^(prov/pgas/include/pgas/pgas_hot\.h|gasnet-conduit/[a-z_/]*gasnet_(pgas_)?gex_(am|prepare)\.(h|cpp)):'
 allowed="$claim.*[^a-z]at[^a-z]|cvta\\.to\\."
 
-# Prints the lines with such names in the files given, without comments and strings, as FILE:LINE: TEXT.
+# Prints the lines with such names in the given files, without comments and strings, as FILE:LINE: TEXT.
 prepositions()
 {
 	awk -v words="$words" '

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: every comment "pairs with ACCESS in FUNCTION()" in C and C++ names a function of the tree that holds that access
-# (load_acquire, store_release, claim, ...; check_pairs.awk has the list), and "pairs with FUNCTION()" one that holds
-# any. These comments are the proof of what is lock-free here, so a wrong one costs more than none.
+# Test: for every comment "pairs with ACCESS in FUNCTION()" in C and C++, the tree has a function of that name that
+# contains that access (load_acquire, store_release, claim, ...; check_pairs.awk has the list), and for "pairs with
+# FUNCTION()" one that contains any. These comments are the proof of the lock-free code, so a wrong one is worse than no
+# comment.
 here=$(cd "$(dirname "$0")" && pwd) || exit 99
 top=$(dirname "$here")
 LC_ALL=C
@@ -12,13 +13,13 @@ failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pairs.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
 
-# In the folder $1: what is wrong in the files whose names come in.
+# In the folder $1: prints what is wrong in the files whose names are on stdin.
 look() {
 	# shellcheck disable=SC2046  # names without blanks, one argument each
 	(cd "$1" && set -- $(cat) && awk -f "$here/check_pairs.awk" pass=1 "$@" pass=2 "$@")
 }
 
-# $1: the complaint that must come, or "nothing"; $2: a comment, which stands in the file below as it stands in ours.
+# $1: the expected complaint, or "nothing"; $2: a comment, which the file below contains as our sources would.
 try() {
 	cat >"$work/a.cpp" <<-END
 	/* A comment on { braces }, "quotes" and pgas_load_acquire(). */
@@ -59,7 +60,7 @@ try() {
 	failed=1
 }
 
-# The checker must find what is wrong, or the rest says nothing.
+# The checker must find bad comments, or its result means nothing.
 self_test() {
 	tried=0
 	try nothing '// pairs with load_acquire in drain()'

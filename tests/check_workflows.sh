@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The workflows of continuous integration can be read, and call scripts that are there: those that a person calls.
+# The workflows of continuous integration can be parsed, and the scripts that they call exist: the same ones that people
+# call.
 set -u
 . "$(dirname "$0")/harness.sh"
 [ -d "$src/.github/workflows" ] || skip "a tarball has no workflows"
@@ -32,7 +33,7 @@ TEXT
 done
 grep -q '^ *- run: \.ci/run$' "$src/.github/workflows/check.yml"
 check "check.yml runs .ci/run"
-# rpmbuild stops where one of these is not installed
+# rpmbuild stops if one of these is not installed
 for package in $(sed -n 's/^BuildRequires: *\([a-z][a-z+-]*\)$/\1/p' "$src/packaging/rpm/pgas.spec"); do
 	grep -Eq "^ .* ${package%%+*}[+]*( |\$)" "$src/.github/workflows/packages.yml"
 	check "packages.yml installs $package, which pgas.spec asks for"

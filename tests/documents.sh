@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# documents.sh: README.md and docs/TUTORIAL.md do what they say. Sourced after harness.sh:
+# documents.sh: checks that README.md and docs/TUTORIAL.md are right. Sourced after harness.sh:
 #
 #	run_documents PLACE PRELUDE
 #
-# PLACE: build or installed; PRELUDE: shell commands that make the shell of a reader. The commands run in order, as
-# printed, in one bash per document, in a scratch folder that looks like the top of a clone: a copy of examples/, and
-# build, a link to the build tree where that is the place. documents.awk has the marks.
+# PLACE: build or installed; PRELUDE: shell commands that set up a reader's shell. The commands run in order, as
+# printed, in one bash per document, in a scratch folder that looks like the top of a clone: it has a copy of examples/
+# and, if PLACE is build, a link build to the build tree. documents.awk describes the marks.
 
 documents='README.md docs/TUTORIAL.md'
 
@@ -59,7 +59,7 @@ run_documents() {
 	done
 }
 
-# what the page calls ./program: one of Open MPI's, which the page does not give
+# makes the ./program that the page runs: an Open MPI program, whose source the page does not show
 document_program() {
 	command -v mpicc >/dev/null || return 0
 	printf '#include <mpi.h>\nint main(void)\n{\n\tMPI_Init(0, 0);\n\treturn MPI_Finalize();\n}\n' >"$1/program.c"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# foreign.sh: launchers of others, for a test that has sourced harness.sh. Each word sets $launch, a command line up to
-# the number of PEs; or it returns 1 and $why says what is missing.
+# foreign.sh: third-party launchers, for a test that has sourced harness.sh. Each function sets $launch to a command
+# line that ends before the number of PEs; or it returns 1 and $why says what is missing.
 
 open_mpi() {
 	why="no mpirun"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# hang_report.sh: what tests of hang reports share. Sourced behind harness.sh, with
+# hang_report.sh: shared code for tests of hang reports. Sourced after harness.sh, with
 #	$product	the word that a report begins with
-#	$ended		what the probe says when all was well
-# The probe waits for the file $work/go: PE 0 and 1 in one call, PE 2 in another, PE 3 in none.
+#	$ended		what the probe prints when all is well
+# The probe waits for the file $work/go: PE 0 and 1 in one call, PE 2 in another, PE 3 outside of calls.
 [ -z "$sanitized" ] || export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0"
 
 begin() { # the command
@@ -19,7 +19,7 @@ reported() { # WHAT it is a report of; PE 3 is the last of its lines
 	within 200 grep -q '^  PE 3: ' "$work/out"
 	check "$1"
 }
-# PROGRAM, where PE 0 and 1 are, where PE 2 is: patterns
+# PROGRAM, then patterns: where PE 0 and 1 are, where PE 2 is
 places() {
 	says "^  PE 0-1: $2, for "
 	says "^  PE 2: $3, for "
@@ -29,7 +29,8 @@ places() {
 	says "^      until_there+0x[0-9a-f]* (.*$1+0x[0-9a-f]*)\$"
 	says '^      main+0x'
 }
-# To a job that was begun with oshrun -v: it reports when its PE 2, which then has the LIBRARY, had time to wait
+# For a job that was started with oshrun -v: sends SIGUSR1, which makes it report, after PE 2, which has loaded LIBRARY
+# by then, has had time to wait
 ask_by_signal() { # LIBRARY
 	within 200 grep -q 'PE 3 (pid' "$work/out"
 	pid=$(sed -n 's/.*PE 2 (pid \([0-9]*\) .*/\1/p' "$work/out")

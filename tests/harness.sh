@@ -3,26 +3,26 @@
 #
 #	. "$(dirname "$0")/../../tests/harness.sh"
 #
-# It gives the test
+# It provides the variables
 #	$top, $src	the top build folder and the top source folder
-#	$oshrun		the launcher; TEST_OSHRUN is another one, which takes the same options (tests/hosts/spread)
-#	$work		a folder of its own, removed at the end, whatever ends the test
+#	$oshrun		the launcher; TEST_OSHRUN replaces it with one that takes the same options (tests/hosts/spread)
+#	$work		a folder of the test's own, removed at the end, however the test ends
 #	$SLOW		how many times longer than an idle machine this one may take (TEST_SLOW, see tests/README.md)
 #	$LIMIT		seconds that one command may take on an idle machine; a test may set it
 #	$sanitized	yes in a build with sanitizers, empty otherwise
-# and these words
-#	check WORDS			is the verdict on the command before, by its exit status
+# and these functions
+#	check WORDS			is the verdict on the previous command, by its exit status
 #	ok WORDS, fail WORDS		are verdicts of the test itself
-#	expect STATUS TEXT COMMAND...	the command ends with that status ("bad": any but 0), and a line that it prints
-#					matches TEXT ('': whatever it prints)
+#	expect STATUS TEXT COMMAND...	the command must end with that status ("bad": any but 0), and print a line that
+#					matches TEXT ('': any output)
 #	good COMMAND...			is expect 0 ''
-#	bounded COMMAND...		runs it for LIMIT * SLOW seconds at most; by COMMAND... also leaves $rc, and
-#					what it prints in $work/out
-#	within TENTHS COMMAND...	until it holds, SLOW times so many tenths of a second at most
-#	not_run WORDS			a part that cannot run here; the last line of the test counts these
-#	skip WORDS			none of it can run here
-#	python_has MODULE[, MODULE]	a Python with these is here; Debian's python3-minimal has no json
-#	at_exit COMMAND...		runs at the end, before $work goes
+#	bounded COMMAND...		runs it for LIMIT * SLOW seconds at most; by COMMAND... also sets $rc and
+#					leaves its output in $work/out
+#	within TENTHS COMMAND...	waits until the command succeeds, at most SLOW times TENTHS tenths of a second
+#	not_run WORDS			reports a part that cannot run here; the last line of the test counts these
+#	skip WORDS			ends a test that cannot run here at all
+#	python_has MODULE[, MODULE]	succeeds if python3 has these modules; Debian's python3-minimal has no json
+#	at_exit COMMAND...		runs at the end, before $work is removed
 #	setting NAME			prints a variable of the top Makefile
 #	allowed NAME DEFAULT		prints a limit that depends on the machine: $NAME, or the default
 
@@ -37,7 +37,7 @@ setting() { sed -n "s/^$1 = //p" "$top/Makefile" 2>/dev/null; }
 case $(setting SANITIZER_FLAGS) in *-fsanitize*) sanitized=yes ;; *) sanitized= ;; esac
 
 at_exit() { at_exit="$at_exit; $*"; }
-# LLVM's OpenMP names each process that uses it by a file here, and a process that does not end by itself leaves it.
+# LLVM's OpenMP creates a file here for each process that uses it, and a process that is killed leaves its file behind.
 end_of_openmp() {
 	for _file in /dev/shm/__KMP_REGISTERED_LIB_*_"$(id -u)"; do
 		_pid=${_file#*_LIB_}

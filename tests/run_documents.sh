@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_documents.sh: the commands of README.md and docs/TUTORIAL.md, in the build tree, by the shell that `.
-# build/env.sh` makes; run_install.sh has them once more, installed. And that the test sees what is wrong.
+# run_documents.sh: runs the commands of README.md and docs/TUTORIAL.md in the build tree, in the shell that `.
+# build/env.sh` sets up; run_install.sh runs them again, installed. Also checks that the test detects errors.
 set -u
 . "$(dirname "$0")/harness.sh"
 src=$(cd "$src" && pwd)

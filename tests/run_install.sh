@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_install.sh: make install into a folder of its own, which is then moved; everything must work from there, for
-# another user where we are root, with nothing in the environment but PATH. Runs in the top build folder, after all
-# other tests: libtool moves the libraries of the build tree aside for a moment while it installs.
+# run_install.sh: make install into a folder of its own, which is then moved; everything must work from there, as
+# another user if we are root, with nothing in the environment but PATH. Runs in the top build folder, after all other
+# tests: libtool moves the libraries of the build tree aside for a moment while it installs.
 set -u
 . "$(dirname "$0")/harness.sh"
-# libtool was ended in the middle: what it put aside goes back
+# if libtool was interrupted: moves the files that it put aside back
 mend() {
 	for aside in "$top"/.libs/*.so*U; do
 		[ ! -e "$aside" ] || mv -f "$aside" "${aside%U}"
@@ -46,7 +46,7 @@ user() { # program, arguments; its output is in $work/out
 }
 says() { grep -q "$1" "$work/out"; }
 
-# whose libraries: those beside them, whatever else is installed on this machine
+# checks that the files use the libraries installed next to them, whatever else is installed on this machine
 own() { # files
 	for file; do
 		[ -f "$file" ] || { echo "no $file"; return 1; }
@@ -123,13 +123,12 @@ pc() { # module, options: what pkg-config says of the moved installation
 	shift
 	PKG_CONFIG_PATH=$pkgconfigdir pkg-config $pc_options "$@" "$module"
 }
-# the files find the prefix from their own place, but not those among the system's libraries
+# the .pc files find the prefix from their own location, unless they are in the system's library folders
 pc_options=
 grep -q '^prefix=.{pcfiledir}' "$pkgconfigdir/sma.pc" || pc_options="--define-variable=prefix=$moved$prefix"
 case $prefix in /usr) ;; *) [ -z "$pc_options" ]; check "sma.pc knows its prefix by its own place" ;; esac
 if command -v pkg-config >/dev/null; then
-	# as README has it; and with libraries dropped that nothing before them asks for, as some compilers do by
-	# themselves
+	# as README describes it; and with unneeded libraries dropped (--as-needed), as some compilers do by default
 	user $cc $flags -Wl,--as-needed hello.c $(pc sma --cflags --libs) -o pc && runs ./pc && own ./pc
 	check "cc with pkg-config"
 	[ "$(realpath "$(pc libpgas --variable=providerdir)")" = "$(realpath "$providerdir")" ]
@@ -158,7 +157,7 @@ else
 	not_run "pkg-config: it is not here"
 fi
 
-# every page is there under every name; a page of one line leads to another by its way from the folder above
+# every page exists under every name; a page of one line refers to another by its path relative to the folder above
 page() { # section, name
 	if command -v man >/dev/null; then
 		user man -M "$pages" "$1" "$2"
@@ -197,7 +196,7 @@ if command -v pkg-config >/dev/null; then
 	user $cc $flags node.c $(pc gasnet-pgas-seq --cflags --libs) -o gasnet && own ./gasnet && runs ./gasnet
 	check "GASNet by pkg-config"
 fi
-# the smp face, as an installation, and as the build folder for which UPC++ takes it
+# the smp face, as an installation, and as the build folder that UPC++ takes it for
 smp=$libdir/gasnet-pgas/smp
 cat >face.c <<'TEXT'
 #include <gasnetex.h>
@@ -246,7 +245,7 @@ check "the smp face answers as a build does"
 . "$src/packaging/check_lists.sh"
 . "$src/packaging/check_installed.sh"
 
-# what README.md and the tutorial tell, by the tools of the moved installation
+# the commands of README.md and the tutorial, with the tools of the moved installation
 if [ -z "$flags" ]; then
 	. "$src/tests/documents.sh"
 	LIMIT=240 document_user=$other
@@ -263,7 +262,7 @@ if [ -x "$bindir/instr-count" ]; then
 	[ $rc = 0 ] || [ $rc = 6 ] # 6: this kernel lets nobody trace
 	check "instr-count"
 	if [ $rc = 0 ] && [ -x "$drivers/fi_inject_write" ]; then
-		# no system call: the driver's memory is mapped, without any right that a user has not
+		# 0 system calls: the driver's memory is mapped, without any privilege that an ordinary user lacks
 		user env FI_PROVIDER_PATH="$providerdir" "$bindir/instr-count" run fi_inject_write_table &&
 			says '^fi_inject_write_table  *[0-9][0-9]  *[0-9]*  *0 '
 		check "instr-count counts the same for every user"

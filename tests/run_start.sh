@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_start.sh: a job on one host starts without libfabric, whose libraries may sleep before main, and so does one on
-# several hosts that TCP joins; a program that uses libfabric, and a link over it, have one. What libfabric does for the
-# provider otherwise, its log and its parameters, works without it.
+# run_start.sh: a job on one host starts without libfabric, whose libraries may sleep before main, and so does a job on
+# several hosts that TCP connects; a program that uses libfabric, and a link over libfabric, load exactly one copy. What
+# libfabric otherwise does for the provider, its log and its parameters, works without it.
 set -u
 . "$(dirname "$0")/harness.sh"
 probe=$top/tests/start_probe

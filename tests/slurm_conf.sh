@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# slurm_conf.sh: what a Slurm of a test's own needs, on one host (boot/tests/own_slurm.sh) or on fake ones
-# (tests/hosts/slurm.sh).
-#	slurm_conf FOLDER USER CGROUPS	prints slurm.conf for all that lies in the folder, with ports of its own, but
-#					for the names of cluster, controller and nodes; writes cgroup.conf
-#	slurm_munged FOLDER COMMAND...	calls a command with the command line of its munged
-# Newer versions know other words for CGROUPS than cgroup/v1, namely disabled; none is used.
+# slurm_conf.sh: shared code for tests that start a Slurm of their own, on one host (boot/tests/own_slurm.sh) or on fake
+# hosts (tests/hosts/slurm.sh).
+#	slurm_conf FOLDER USER CGROUPS	prints a slurm.conf that keeps everything in the folder, with ports of its own;
+#					the names of cluster, controller and nodes are not in it; writes cgroup.conf
+#	slurm_munged FOLDER COMMAND...	calls a command with the command line of this Slurm's munged
+# CGROUPS is cgroup/v1, or in newer versions disabled; no cgroups are used.
 
 slurm_conf() {
-	# below the ports that the kernel gives to clients
+	# below the kernel's range of ephemeral ports
 	_port=$((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000)))
 	echo "CgroupPlugin=$3" >"$1/cgroup.conf"
 	cat <<END

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_harness.sh: the harness itself. A test that fails, or ends too early, or checks nothing must not pass; parts that
-# did not run are counted; nothing of a test is left.
+# test_harness.sh: the harness itself. A test that fails, ends too early, or checks nothing must not pass; parts that
+# did not run are counted; a test leaves nothing behind.
 set -u
 . "$(dirname "$0")/harness.sh"
 harness=$(cd "$(dirname "$0")" && pwd)/harness.sh
 mkdir "$work/tmp"
 
-# a test of one's own: script STATUS TEXT, lines of the script on stdin
+# a test made here: script STATUS TEXT, with the lines of the script on stdin
 script() {
 	{ printf 'set -u\n. "%s"\n' "$harness"; cat; } >"$work/script"
 	TMPDIR=$work/tmp TEST_SLOW=1 expect "$1" "$2" sh "$work/script"
@@ -39,7 +39,7 @@ script 1 '^FAILED 1 - .*expected a bad one' <<'END'
 expect bad '' true
 finish
 END
-# a command that hangs is killed, and that is not the bad end that was expected
+# a command that hangs is killed, which does not count as the expected failure
 script 1 '^FAILED 1 - .*status 137' <<'END'
 LIMIT=1
 expect bad '' sleep 100

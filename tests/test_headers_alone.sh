@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # test_headers_alone.sh: every header that a program may include compiles alone, in C11 and in C++20, with every warning
-# an error, and inside extern "C", where libfabric includes the fi_direct ones; and all of them twice.
+# an error, and inside extern "C", as libfabric includes the fi_direct headers; and all of them twice.
 set -u
 . "$(dirname "$0")/harness.sh"
 cc=$(setting CC)
 cxx=$(setting CXX)
 flags="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$src/prov/pgas/include -I$src/base/include
 	-I$src/counters/include $(setting LIBFABRIC_CFLAGS | sed 's/-I */-isystem /g')"
-# libfabric's own headers are the system's: they need not be as strict
+# libfabric's own headers count as system headers: they need not be as strict
 
 # compiler and standard, options, file
 compile() {
@@ -16,8 +16,8 @@ compile() {
 	check "$1 $2: $name"
 }
 
-# name, text, options one by one: a direct program, and one that has the header but not the option. The typedef is for
-# C, which wants something in a file.
+# name, text, then options, one for each run: a direct program, and one that has the header but not the option. The
+# typedef is for C, which does not allow an empty file.
 try() {
 	name=$1 text=$2
 	shift 2
@@ -46,13 +46,13 @@ for header in fabric fi_atomic fi_cm fi_collective fi_domain fi_endpoint fi_eq f
 	try "rdma/$header.h" "#include <rdma/$header.h>" -DFABRIC_DIRECT
 done
 
-# libfabric includes twelve of them by name; one that is missing breaks every direct program.
+# libfabric includes twelve of them by name; a missing one breaks every direct program.
 direct=$(ls "$src"/prov/pgas/include/rdma/fi_direct*.h | wc -l)
 [ "$direct" -eq 12 ]
 check "12 fi_direct headers ($direct)"
 [ "$number" -ge 17 ]
 check "at least 17 headers ($number)"
-# That an error is an error.
+# Checks that a warning really is an error.
 printf 'int f(int unused) { return 0; }\n' >"$work/a.c"
 ! $cc -std=c11 $flags "$work/a.c" >/dev/null 2>&1
 check "a warning is an error here"

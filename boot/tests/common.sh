@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# common.sh: what the multi-process tests of the launcher share. Every job is bounded by a timeout and carries a mark in
-# its environment, by which a test finds out whether anything of it is left.
+# common.sh: shared by the multi-process tests of the launcher. Every job is bounded by a timeout and carries a mark in
+# its environment, with which the test detects processes that are left over.
 
 here=$(dirname "$0")
 . "$here/../../tests/harness.sh"
@@ -13,20 +13,20 @@ export PROBE
 mark=boot-test-$$-$(basename "$work")
 mkdir "$work/tmp"
 
-# job ARGS...: runs oshrun with a bound; leaves $rc, $work/out, $work/err
+# job ARGS...: runs oshrun with a timeout; sets $rc, $work/out, $work/err
 job() {
 	TEST_MARK=$mark TMPDIR=$work/tmp bounded "$OSHRUN" "$@" >"$work/out" 2>"$work/err" </dev/null
 	rc=$?
 }
 
-# start ARGS...: the same in the background; leaves $runner, the pid of oshrun itself
+# start ARGS...: the same in the background; sets $runner to the pid of oshrun itself
 start() {
 	: >"$work/out"
 	TEST_MARK=$mark TMPDIR=$work/tmp "$OSHRUN" "$@" >"$work/out" 2>"$work/err" </dev/null &
 	runner=$!
 }
 
-# processes that were started with our mark (a zombie has no environment and is not one)
+# processes that were started with our mark (not zombies: they have no environment)
 marked() { grep -lzsx "TEST_MARK=$mark" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'; }
 
 nobody() { [ -z "$(marked)" ]; }
@@ -41,5 +41,5 @@ clean() { # nothing of the job is left
 
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
-# whatever ends the test, nothing of it runs on
+# however the test ends, none of its processes keeps running
 at_exit 'for _p in $(marked); do kill -9 "$_p" 2>/dev/null; done'

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# own_slurm.sh COMMAND [ARGUMENT...]: runs a command beside a Slurm of its own and ends with the command's status; with
-# 77 and the reason where no Slurm can be started.
+# own_slurm.sh COMMAND [ARGUMENT...]: runs a command with a private Slurm and returns the command's status; returns 77
+# and prints the reason if it cannot start Slurm.
 #
-# One node, this machine; root or not. Keys, sockets, ports, state and logs are all in one new folder and are told by
-# SLURM_CONF only, so a Slurm or munge that the machine has is neither asked nor disturbed. Whatever ends the command or
-# this script, the daemons, the jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the
-# environment.
+# One node, this machine; root is not needed. Keys, sockets, ports, state and logs are all in one new folder, and only
+# SLURM_CONF points to it, so a Slurm or munge on this machine is neither used nor disturbed. However the command or
+# this script ends, the daemons, the jobs and the folder are removed. All processes of this Slurm are identified by the
+# SLURM_CONF in their environment.
 set -u
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -69,8 +69,8 @@ end() {
 	exec 9>&-
 	wait "$guard"
 }
-# Who outlives this shell: when nobody holds the other end of its fifo any more, it ends the rest of ours and removes
-# the folder.
+# This process outlives the shell: when no process holds the other end of its fifo any more, it kills the remaining
+# processes of our Slurm and removes the folder.
 guard() {
 	trap '' HUP INT PIPE TERM
 	exec 9>&-
@@ -93,21 +93,21 @@ trap 'exit 130' INT
 trap 'exit 141' PIPE
 trap 'exit 143' TERM
 
-# Slurm in a job of another Slurm, or of any launcher, must not take over what that one said.
+# Slurm in a job of another Slurm, or of any other launcher, must not inherit that launcher's settings.
 for name in $(env | sed -n 's/^\(\(SLURMD\{0,1\}\|SRUN\|SBATCH\|PMI\|PMIX\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
 done
 SLURM_CONF=$dir/slurm.conf
 export SLURM_CONF
 ulimit -c 0 # jobs that crash on purpose leave no core
-# Slurm closes every file that it may have; some containers allow a billion
+# Slurm closes every possible file descriptor; some containers allow a billion
 case $(ulimit -H -n) in ?????*) ulimit -n 9999 ;; esac
 
 chmod 711 "$dir" # munged demands that everyone can reach its socket; it is the secret key that must stay secret
 mkdir "$dir/state" "$dir/tmp" "$dir/log"
 (umask 077 && head -c 128 /dev/urandom >"$dir/key") || give_up "no key"
 
-# By what the name of this machine stands for the daemons choose where to listen; where that is not the loopback they
+# The daemons choose their listening address by what this machine's name resolves to; unless that is the loopback, they
 # listen on every address, and only the key keeps others out.
 host=$(uname -n)
 listen=
@@ -153,7 +153,7 @@ until
 do
 	tries=$((tries + 1))
 	tail -n 5 "$dir"/log/*
-	# another port may be free, newer versions know other cgroups; nothing else gets better by trying again
+	# another port may be free, newer versions use other cgroups; trying again does not help against anything else
 	[ $tries -lt 5 ] && grep -qi 'address already in use\|cgroup plugin' "$dir"/log/* ||
 		give_up "the daemons did not come up"
 	! grep -qi 'cgroup plugin' "$dir"/log/* || cgroups=disabled

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Under MPICH's mpiexec.hydra: the PMI wire, libpmi2 where it is built in, and hydra under oshrun.
+# Under MPICH's mpiexec.hydra: the PMI wire protocol, libpmi2 where it is built in, and hydra under oshrun.
 . "$(dirname "$0")/launchers.sh"
 
 hydra || skip "$why"
@@ -16,8 +16,8 @@ by $run 2 "$PROBE" hello
 if grep -q 'built without PMI-2\|no such launcher\|no library' "$work/err"; then
 	not_run "libpmi2 under hydra: we have none"
 elif ${run% -n} --version | grep -q 'Version: *\([5-9]\|4\.[2-9]\)' && grep -q 'PMI2_Init failed' "$work/err"; then
-	# from 4.2 on its answer lacks fields that Slurm's libpmi2 insists on; unless it is forced we use the wire, as
-	# above
+	# from 4.2 on, hydra's reply lacks fields that Slurm's libpmi2 requires; unless forced, we use the wire
+	# protocol, as above
 	ended_badly && grep -q 'PGAS_BOOT_LAUNCHER=pmi1' "$work/err"
 	check "libpmi2 under hydra: they do not understand each other, and we say what does"
 else

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Under Open MPI's mpirun (PMIx), and mpirun under oshrun; an Open MPI program under oshrun's own PMIx server.
+# Under Open MPI's mpirun (PMIx); mpirun under oshrun; an Open MPI program under oshrun's own PMIx server.
 . "$(dirname "$0")/launchers.sh"
 
 open_mpi || skip "$why"
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
 	return 0;
 }
 EOF
-	# an aborted job of Open MPI leaves its shared memory behind: here it goes with $work
+	# an aborted Open MPI job leaves its shared memory behind: put it into $work, which is removed
 	OMPI_MCA_btl_vader_backing_directory=$work
 	export OMPI_MCA_btl_vader_backing_directory
 	if "$mpicc" "$work/mpi.c" -o "$work/mpi" 2>/dev/null; then

@@ -23,7 +23,7 @@ PGAS_BOOT_LAUNCHER=single by $srun --mpi=none -n 2 "$PROBE" hello
 [ "$rc" = 0 ] && [ "$(grep -c 'PE 0 of 1 by single' "$work/out")" -eq 2 ]
 check "srun without --mpi: unless that is wanted"
 
-# The options by which oshrun starts agents in an allocation, but for the host: there is one, and it stands for two.
+# The options with which oshrun starts agents in an allocation, except for the host: the one real host stands for two.
 agent="srun -Q -N1 -n1 --overlap --cpu-bind=none --mpi=none env FAKE_HOST=%h"
 by $srun --mpi=none -n 1 "$OSHRUN" --launch-agent "$agent" -H a:2,b:2 "$PROBE" all
 [ "$rc" = 0 ] && grep -qx 'ok 4' "$work/out"

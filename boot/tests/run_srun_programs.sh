@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# SHMEM and GASNet programs under Slurm's srun, with --mpi=pmix and --mpi=pmi2: they run, and end as a whole when one PE
-# does not.
+# SHMEM and GASNet programs under Slurm's srun, with --mpi=pmix and --mpi=pmi2: they run, and the whole job ends when
+# one PE fails.
 . "$(dirname "$0")/srun.sh"
 
-# runs WORDS PROGRAM ARGUMENTS...: on four PEs, to a good end, saying so
+# runs WORDS PROGRAM ARGUMENTS...: runs it on four PEs; it must succeed and print WORDS
 runs() {
 	_words=$1
 	shift
@@ -12,7 +12,7 @@ runs() {
 	[ "$rc" = 0 ] && grep -q "$_words" "$work/out"
 	check "srun --mpi=$plugin: $*"
 }
-# ends STATUS PROGRAM ARGUMENTS...: with this status, or any bad one
+# ends STATUS PROGRAM ARGUMENTS...: it must fail with this status, or any if STATUS is "any"
 ends() {
 	_status=$1
 	shift
@@ -24,7 +24,7 @@ ends() {
 tried=
 for plugin in pmix pmi2; do
 	usable $plugin || continue
-	# Slurm's pmi2 plugin kills all tasks, the one that asked for it too
+	# Slurm's pmi2 plugin kills all tasks, including the one that requested it
 	case $plugin in pmi2) status=137 ;; *) status=5 ;; esac
 	tried="$tried $plugin"
 	runs 'hello from PE 3 of 4; PE 2 is on my left' ./examples/hello

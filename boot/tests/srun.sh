@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# srun.sh: what the tests under Slurm's srun share. Takes the machine's Slurm where one answers, and starts one of its
-# own for the length of the test otherwise.
+# srun.sh: shared by the tests under Slurm's srun. Uses the machine's Slurm if it responds, otherwise starts a private
+# one for the duration of the test.
 . "$(dirname "$0")/launchers.sh"
 
 command -v srun >/dev/null || skip "no srun"
@@ -14,12 +14,13 @@ note "Slurm $(srun --version | sed 's/^slurm[^ ]* //'), $whose"
 ulimit -c 0 # a core may have the size of all segments
 at_exit 'timeout -s KILL $((10 * SLOW)) scancel --quiet --name="$mark" 2>/dev/null'
 
-# Without --kill-on-bad-exit Slurm's pmi2 plugin lets the other tasks of a step run on when one crashes.
+# Without --kill-on-bad-exit Slurm's pmi2 plugin lets the other tasks of a step continue when one crashes.
 srun="srun --job-name=$mark --immediate=$((30 * SLOW)) --time=5 --overcommit --kill-on-bad-exit"
 by $srun -n 1 true
 [ "$rc" = 0 ] || { cat "$work/err"; [ -n "${OWN_SLURM:-}" ] && exit 1 || skip "Slurm does not start a program here"; }
 
-# usable PLUGIN: whether a program started with --mpi=PLUGIN has a launcher that it knows; $run is then the command line
+# usable PLUGIN: whether a program started with --mpi=PLUGIN finds a launcher that it supports; sets $run, the command
+# line
 usable() {
 	run="$srun --mpi=$1 -n"
 	if [ "$1" = pmix ] && ! "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE='; then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: device memory of the kind "libomp" with a real OpenMP target runtime, clang's with the CPU as its device. The
-# programs are compiled here, since the compiler of the build may be another. OMP_TARGET_CXX names the compiler.
+# Test: device memory of the kind "libomp" with a real OpenMP target runtime, clang's, with the CPU as its device. The
+# programs are compiled here, since the compiler of the build may be a different one. OMP_TARGET_CXX names the compiler.
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
 
@@ -44,7 +44,7 @@ for test in test_omp_target test_devices_kind test_devices_peers; do
 	check "$test with the runtime of $cxx"
 done
 
-# OpenSHMEM's calls on such a partition; a library with sanitizers wants a program with the same ones
+# OpenSHMEM calls on such a partition; a library built with sanitizers needs a program built with the same ones
 if [ -n "$sanitized" ] || [ ! -e "$top/.libs/libsma.so" ]; then
 	not_run "OpenSHMEM on a partition of this kind"
 else
@@ -56,7 +56,7 @@ else
 		SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=libomp good "$oshrun" -n 2 ./partition 1
 fi
 
-# without a target the runtime is not there, and the kind says what is missing
+# without a target the runtime is not linked in, and the kind reports what is missing
 # shellcheck disable=SC2086
 good "$cxx" $flags "$here/tests/time_devices.cpp" lib/*.o -lpthread -ldl -o time_devices
 expect 1 'omp_target_alloc is missing.*-fopenmp-targets' ./time_devices libomp

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Every mini-app in every variant, on partitions of host memory and of an emulated device; each checks its own result.
-# They are there to be copied: each compiles without a warning as plain C99 and C11.
+# They are meant to be copied, so each compiles without a warning as plain C99 and C11.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
 apps=$top/examples/apps
 export SHMEM_SYMMETRIC_PARTITION0=32M:KIND=emulated SHMEM_SYMMETRIC_PARTITION1=32M
 
-# one line that says what was asked for, and nothing wrong
+# expects one line that repeats what was requested and reports no error
 app() { # PEs words program arguments...
 	_pes=$1 _words=$2
 	shift 2
@@ -29,12 +29,12 @@ for name in gups cannon heat3d; do
 done
 app 3 'variant=host kind=heap' cannon 100 # rows that cannot be dealt evenly
 app 2 'variant=host kind=heap' gups --method signal 64 500
-# all words come more than once in a bulk; some do; none does, and the last bulk is not full
+# all words occur more than once in a bulk; some do; none does, and the last bulk is not full
 app 3 'variant=partition kind=emulated' gups --variant partition --method bulk 9 1000
 app 2 'variant=host kind=heap' gups --method bulk 512 3000
 app 2 'variant=partition kind=emulated' gups --variant partition --method bulk 65536 200
 app 4 'variant=partition kind=host' heat3d --variant partition --partition 1 4 30 # blocks of one or two points
-# two PEs on each of two hosts, and every call checked
+# two PEs on each of two hosts, with every call checked
 for name in gups fft2d cannon heat3d; do
 	# shellcheck disable=SC2016  # each PE finds its own host
 	expect 0 "^$name variant=partition kind=emulated pes=4 .* wrong=0\$" \

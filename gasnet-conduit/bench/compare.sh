@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs gasnet_bench or gex_bench of this library and of another GASNet in turns, and prints the best of each beside one
-# another, and the median of the ratios of all turns. A row whose median is below 0.97 is marked as behind; rows between
-# 0.97 and 1.03 are level: one load and store, one locked instruction, or libc's memcpy of both is all that is left.
+# Runs gasnet_bench or gex_bench of this library and of another GASNet in turn, and prints the best result of each side
+# by side, and the median of the ratios of all rounds. A row whose median is below 0.97 is marked as behind; rows
+# between 0.97 and 1.03 are level: in both only one load and store, one locked instruction, or libc's memcpy remains.
 #
 #	compare.sh OURS OTHER [ROUNDS [SCALE [ROWS]]]
 #
 # OURS and OTHER are commands that start the program on two nodes, e.g.
 #	compare.sh "gasnetrun_pgas -n 2 ./gex_bench_par" "env GASNET_PSHM_NODES=2 ./gex_bench_par.smp"
-# ROWS: only those whose name contains this. The other's program is made of the same source by its own makefile
-# fragment, for one mode (seq, par) as ours:
+# ROWS: only rows whose name contains this. Build the other library's program from the same source with its own makefile
+# fragment, for the same mode (seq, par) as ours:
 #	include OTHER/include/smp-conduit/smp-par.mak
 #	gex_bench_par.smp: gex_bench.c
 #		$(GASNET_CC) $(GASNET_CPPFLAGS) $(GASNET_CFLAGS) -o $@ $< $(GASNET_LDFLAGS) $(GASNET_LIBS)
 #
-# Both get the same two CPUs: a library that does not pin its processes may else find two threads of one core, which are
-# twice as near to each other. PIN is the command that does so, "taskset -c 0,1" when not set; empty: none. Floods by
-# several threads want more CPUs. A virtual machine may not tell that neighbours are threads of one core: there copies
-# are slower by what the other node does while it waits, and every second CPU, "taskset -c 0,2", is better.
+# Both get the same two CPUs: if a library does not pin its processes, they may share a core as two threads, which are
+# twice as close to each other. PIN is the command that pins, "taskset -c 0,1" if not set; empty: no pinning. Floods by
+# several threads need more CPUs. A virtual machine may hide that neighbouring CPUs are threads of one core: there the
+# other node's activity while it waits slows copies down, and every second CPU, "taskset -c 0,2", is better.
 set -u
 [ $# -ge 2 ] || { sed -n '3,20p' "$0"; exit 2; }
 pin=${PIN-taskset -c 0,1}

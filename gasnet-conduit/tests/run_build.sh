@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# How clients build: headers alone in C and C++ and every mode without a warning, modes that do not mix, what the
-# libraries export, the makefile fragments' variables, static linking, the launcher's options.
+# How clients build: headers alone in C and C++ and every mode without a warning, modes that do not mix, the symbols
+# that the libraries export, the makefile fragments' variables, static linking, the launcher's options.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 src=${GASNET_TEST_SRC:-$src}
@@ -44,7 +44,7 @@ $cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_SEQ $flags -fsyntax-only "$work/h.
 check "handlers in C"
 $cxx -std=c++17 -Wall -Wextra -Werror -Wno-cast-function-type -DGASNET_SEQ $flags -fsyntax-only "$work/h.cpp"
 check "handlers in C++"
-# GASNet-EX's own form of what has two, where gasnet.h is not included; GASNet-1's where it is; names of its own build
+# names with two forms: GASNet-EX's without gasnet.h, GASNet-1's with it; and names of GASNet's own build
 cat >"$work/h.c" <<'TEXT'
 #include <gasnetex.h>
 #include <gasnet_vis.h>

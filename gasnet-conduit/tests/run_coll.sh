@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Teams and collectives of GASNet-EX, and those of GASNet-1's draft, on 1 to 8 nodes: on one host, without windows, over
-# the link, and on hosts of different sizes. Then a node that dies in the middle of one.
+# the link, and on hosts of different sizes. Then a node that dies during a collective.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -59,7 +59,7 @@ run 2 gex_coll_threads 20
 run 3 gasnet_coll_legacy 1 1
 run 3 gasnet_coll_legacy_par 0 1
 expect 137 'signal 9' "$launcher" -n 3 "$top/gasnet-conduit/tests/gex_coll" die
-# hosts of 3 and 2 nodes; then of 2 and 3 that take turns
+# hosts of 3 and 2 nodes; then of 2 and 3 nodes, by alternating ranks
 # shellcheck disable=SC2016  # the shells of the nodes expand it
 for host in '2 + $OSHRUN_RANK / 3' '2 + $OSHRUN_RANK % 2'; do
 	for program in 'gex_team 30' gex_coll 'gex_coll_random 15'; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What the environment asks for when a program is looked into (GASNET_BACKTRACE, GASNET_FREEZE, GASNET_FREEZE_ON_ERROR,
+# The environment variables for debugging a program (GASNET_BACKTRACE, GASNET_FREEZE, GASNET_FREEZE_ON_ERROR,
 # GASNET_VERBOSEENV), and GASNET_PSHM_NODES, which starts nodes without a launcher.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
@@ -8,7 +8,7 @@ LIMIT=60
 programs=$top/gasnet-conduit/tests
 export GASNET_EXITTIMEOUT=1 GASNETRUN_OSHRUN="$top/launch/oshrun"
 
-# backtraces: of the node that failed, of errors of the library, and of none when nobody asked
+# backtraces: of the node that failed, of errors of the library, and no backtrace if the user did not request one
 trace='gasnet_end(.*) *\[0x\|gasnet_end(+0x'
 if [ -z "$sanitized" ]; then # their own handlers come first
 	GASNET_BACKTRACE=1 expect 139 'fatal signal: SIGSEGV(11) on node 2/3' \
@@ -26,7 +26,7 @@ GASNET_BACKTRACE=1 expect 1 'called twice without gasnet_barrier_wait' "$program
 grep -q "$trace" "$work/out"
 check "an error of the library has a backtrace"
 
-# frozen WAY VARIABLE: a process waits, says how to wake it, and SIGCONT does
+# frozen WAY VARIABLE STATUS: a process waits and says how to wake it; SIGCONT wakes it, and it ends with STATUS
 frozen() {
 	_way=$1 _variable=$2 _status=$3
 	env "$_variable=1" "$programs/gasnet_end" "$_way" >"$work/frozen" 2>&1 &
@@ -64,7 +64,7 @@ check "without GASNET_VERBOSEENV nothing is shown"
 for program in gasnet_job gasnet_job_par; do
 	GASNET_PSHM_NODES=3 expect 0 'job: 3 nodes: ok$' "$programs/$program"
 done
-# as forks of one process would have them; a container may forbid that
+# with the same addresses in all nodes, as forks of one process would have; a container may forbid that
 case $(setarch -R cat /proc/self/personality 2>/dev/null) in
 ???[4-7c-f]*)
 	for program in gasnet_job gasnet_job_par; do
@@ -84,7 +84,7 @@ GASNET_PSHM_NODES=4 expect 0 'job: 2 nodes: ok$' "$oshrun" -n 2 "$programs/gasne
 for wrong in 0 -1 abc 3x 99999999999999999999; do
 	GASNET_PSHM_NODES=$wrong expect 1 "GASNET_PSHM_NODES: \"$wrong\" is no number of nodes" "$programs/gasnet_job"
 done
-# around the library, wherever that was moved to
+# relative to the library, wherever it was moved to
 mkdir -p "$work/moved/lib" "$work/moved/bin"
 cp "$top"/.libs/libgasnet-pgas-seq.so.* "$top"/.libs/libpgas.so.* "$work/moved/lib"
 cp "$top/launch/oshrun" "$work/moved/bin"
@@ -92,7 +92,7 @@ real=$programs/.libs/gasnet_job
 [ -x "$real" ] || real=$programs/gasnet_job
 GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/moved/lib PATH=/bin:/usr/bin GASNET_PSHM_NODES=2 \
 	expect 0 'job: 2 nodes: ok$' "$real"
-# it is looked for: not any oshrun, but one of this package; this library has none around it
+# the search for oshrun: it accepts only the oshrun of this package; there is none relative to this copy of the library
 mkdir -p "$work/bin" "$work/far/from/it/lib"
 cp "$work/moved/lib"/* "$work/far/from/it/lib"
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/oshrun"

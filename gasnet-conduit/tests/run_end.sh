@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every way a job ends: the launcher's status, what the user reads, and no process left behind.
+# Every way in which a job ends: the launcher's status, the message that the user gets, and that no process is left.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 program=$top/gasnet-conduit/tests/gasnet_end
-# ended WAY STATUS TEXT NODES: - as the text for none
+# ended WAY STATUS TEXT NODES: TEXT is - if no text is expected
 ended() {
 	_words=$3
 	[ "$_words" != - ] || _words=
@@ -36,7 +36,7 @@ ended interrupted 23 - 3
 ended terminated 143 "signal 15" 3
 ended killed 137 "signal 9" 3
 ended aborted 134 "signal 6" 3
-# a time that no clock has is a long one: nobody is ended who comes within it
+# a timeout that no clock can represent means a long one: a node that arrives within it is not killed
 timeout=1e300 ended slow 24 "came by itself" 3
 # with threads
 program=${program}_par
@@ -44,7 +44,7 @@ ended first-code 25 - 3
 ended killed 137 "signal 9" 3
 ended storm-leaves 27 - 3
 ended storm-when-left 0 - 3 # what is sent to nodes that have left is no failure of a node that is leaving, too
-# who was sending may be faster with its complaint than the system with the news
+# the sender's own error message may come before the system reports the node's death
 bounded "$oshrun" -n 3 "$program" storm-killed "run$$" >"$work/out" 2>&1
 rc=$?
 [ $rc -eq 137 ] || { [ $rc -eq 1 ] && grep -q 'message: to node 2: ' "$work/out"; }

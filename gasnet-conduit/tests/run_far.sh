@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Nodes without windows on each other: every transfer is a request that the target's progress runs, as between hosts.
-# Then nodes that play hosts (FI_PGAS_TEST_HOSTS): over the link, on the loopback interface. gasnet_order is not among
-# them: its readers look at memory and call nothing.
+# Nodes without windows on each other: every transfer is a request that the target's progress executes, as between
+# hosts. Then nodes that play hosts (FI_PGAS_TEST_HOSTS): over the link, on the loopback interface. gasnet_order is not
+# among them: its readers only read memory and make no calls.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -50,7 +50,7 @@ far 2 gasnet_am_par
 far 2 gasnet_threads
 FI_PGAS_NET_WINDOW=2 FI_PGAS_NET_PACKET=4096 far 3 gasnet_flood 50
 FI_PGAS_NET_THREAD=0 far 2 gasnet_rma_test
-# two nodes share a host, one is far
+# two nodes share a host, one is on another
 for program in gasnet_am gasnet_rma_test; do
 	expect 0 ': ok$' "$top/launch/oshrun" -n 3 sh -c \
 		'FI_PGAS_TEST_HOSTS=$((2 + $OSHRUN_RANK / 2)) exec "$0"' "$top/gasnet-conduit/tests/$program"

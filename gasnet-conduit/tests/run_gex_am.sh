@@ -19,7 +19,7 @@ for nodes in 2 3; do # rings that are full all the time
 	FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 run $nodes gex_am_par
 done
 
-# what does not fit its handler, or may not be done, ends the job with one line
+# a message that does not fit its handler, or is not allowed, ends the job with one line
 wrong() { # WHAT LINE
 	expect 1 "$2" "$oshrun" -n 2 "$top/gasnet-conduit/tests/gex_am" "$1"
 }
@@ -29,7 +29,7 @@ wrong direction 'handler [0-9]* (short_rep_0) is registered for a short reply.*a
 wrong rank 'node 0: gex_AM_Request[A-Za-z]*: rank 2 of a team of 2$'
 wrong nested 'prepared before is neither committed nor cancelled$'
 
-# the same of endpoints beside the first
+# the same for endpoints other than the first
 wrong_end() { # WHAT LINE
 	expect 1 "$2" "$oshrun" -n 2 "$top/gasnet-conduit/tests/gex_ends" "$1"
 }

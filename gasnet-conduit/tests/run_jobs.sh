@@ -9,7 +9,7 @@ if [ -z "${TEST_OSHRUN:-}" ]; then
 else
 	GASNET_ORDER_ROUNDS=${GASNET_ORDER_ROUNDS:-200} # a network is slower than memory
 fi
-# run NODES PROGRAM ARGUMENTS...: the first node says so before it leaves: nobody may end it earlier
+# run NODES PROGRAM ARGUMENTS...: the first node prints ok before it leaves: no node may end it earlier
 run() {
 	_nodes=$1 _program=$2
 	shift 2
@@ -46,7 +46,7 @@ for nodes in 1 2; do
 	run $nodes gasnet_own
 	run $nodes gasnet_own_par
 done
-# little address space: smaller segments by themselves. Sanitizers need more than that for their own.
+# little address space: segments become smaller automatically. Sanitizers need more address space for themselves.
 if [ -z "$sanitized" ]; then
 	# shellcheck disable=SC3045  # every shell here has it
 	(ulimit -v 41943040 && bounded "$oshrun" -n 2 "$top/gasnet-conduit/tests/gasnet_job") \
@@ -55,7 +55,7 @@ if [ -z "$sanitized" ]; then
 else
 	not_run "little address space: a build with sanitizers"
 fi
-# a size that no integer holds is said to be none
+# a size that no integer can hold is reported as invalid
 LIMIT=60
 for size in 99999999999T inf nan 1e300; do
 	GASNET_MAX_SEGSIZE=$size expect 1 "\"$size\" is no size" "$top/gasnet-conduit/tests/gasnet_job"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Memory kinds: the emulated device, and those of the fake drivers of devices/tests, on nodes that map each other's
-# memory, that do not, and that play hosts; then what must end a job with a line.
+# Memory kinds: the emulated device, and the kinds of the fake drivers of devices/tests, on nodes that map each other's
+# memory, that do not, and that play hosts; then errors that must end a job with one line.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -44,7 +44,7 @@ PGAS_CUDA_DRIVER=$work/nowhere.so expect 0 'gex_MK_Create: .*nowhere.so' \
 	"$top/gasnet-conduit/tests/gex_kinds" cuda no-driver
 FAKE_DRIVER_DEVICES=0 expect 0 'gex_MK_Create: .*no CUDA' "$top/gasnet-conduit/tests/gex_kinds" cuda no-driver
 
-# One machine plays the hosts: the owner's driver copies, by orders through the gate.
+# One machine plays the hosts: the owner's driver copies, on orders received through the gate.
 oshrun=$top/launch/oshrun
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
 kinds 2 gex_kinds emulated
@@ -54,7 +54,7 @@ kinds 2 gex_kinds ze
 FI_PGAS_NET_THREAD=0 kinds 2 gex_kinds_par emulated
 wrong 'does not exist, or its segment was not published' emulated no-endpoint
 wrong 'are not in the segment of endpoint 1 of node' cuda outside
-# two nodes share a host, one is far
+# two nodes share a host, one is on another
 expect 0 ': ok$' "$oshrun" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + $OSHRUN_RANK / 2)) exec "$0" cuda' \
 	"$top/gasnet-conduit/tests/gex_kinds"
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Statistics and timelines of GASNet programs: every call is seen, those that are inline in the client, too; figures of
-# programs whose calls are known, near and far; a job that ends early; without the variable nothing is loaded.
+# Statistics and timelines of GASNet programs: every call is recorded, even calls that are inlined into the client;
+# figures of programs whose calls are known, near and far; a job that ends early; without the variable nothing is
+# loaded.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -99,12 +100,12 @@ good env FI_PGAS_NET=auto:lo FI_PGAS_TEST_HOSTS=1 "$oshrun" --trace "$work/trace
 grep -q '"name":"gex_RMA_PutNB","ph":"X","pid":1,' "$work/trace.json"
 check "a timeline of two hosts"
 
-# other programs do what they do without the tool
+# other programs behave as they do without the tool
 for program in gasnet_am gasnet_rma_test gex_rma gex_ad gex_team gasnet_threads; do
 	expect 0 'GASNet statistics of' env SHMEM_STATS=1 "$oshrun" -n 2 "$tests/$program"
 done
 
-# ends
+# jobs that end early
 expect 5 'GASNet statistics of .*: 4 PEs' "$oshrun" --stats="$dir" -n 4 "$tests/gasnet_stats" exit
 [ "$(grep -c 'GASNet statistics of' "$work/out")" = 1 ] && grep -q '"reported": 4,' "$json"
 check "one node leaves and takes the others along: one table, of all"

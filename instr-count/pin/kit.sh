@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# kit.sh DIR: whether DIR is a Pin kit that our tools can be built and run with. Prints what was found, or says on
-# standard error what is missing (status 1). configure --with-pin=DIR calls it.
+# kit.sh DIR: checks whether DIR is a Pin kit with which our tools can be built and run. Prints what was found, or
+# prints what is missing on standard error (status 1). configure --with-pin=DIR calls it.
 kit=$1
 
 complain() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# common.sh: what the test scripts of instr-count share. They run in the top build folder.
+# common.sh: shared by the test scripts of instr-count. They run in the top build folder.
 . "${srcdir:-.}/tests/harness.sh"
 
 IC=${INSTR_COUNT:-./instr-count/instr-count}
@@ -10,7 +10,7 @@ LIMIT=120
 "$IC" count --entry work -- "$PROG" >/dev/null 2>"$work/probe"
 [ $? -ne 6 ] || skip "$(cat "$work/probe")"
 
-# median of a count command
+# prints the median of a count command
 median() {
 	bounded "$IC" count "$@" 2>/dev/null | sed -n 's/.*median \([0-9]*\),.*/\1/p'
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# fake_pin.sh DIR: makes a folder of the shape of a Pin kit, for tests where there is none. Its makefiles make a "tool"
-# of each source, and its pin runs the program and writes what path_count.so would of calls of five instructions. It
-# says nothing about what a real kit makes of our tools.
+# fake_pin.sh DIR: creates a folder that looks like a Pin kit, for tests where there is no real kit. Its makefiles build
+# a "tool" from each source, and its pin runs the program and writes what path_count.so would write for calls of five
+# instructions. It does not show how a real kit handles our tools.
 set -e
 kit=$1
 mkdir -p "$kit/intel64/bin" "$kit/intel64/lib" "$kit/source/include/pin" "$kit/source/tools/Config"

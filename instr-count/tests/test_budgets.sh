@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_budgets.sh: the contract: no path of ours that is built exceeds its budget. The budgets are for one compiler and
-# one optimisation; another build is another program, and there they say nothing.
+# test_budgets.sh: the contract: none of our paths that are built exceeds its budget. The budgets apply to one compiler
+# and one optimisation level; for other builds they mean nothing.
 . "${srcdir:-.}/instr-count/tests/common.sh"
 
 for flags in "$(setting CFLAGS)" "$(setting CXXFLAGS)"; do
@@ -19,7 +19,7 @@ for compiler in "$(setting CC)" "$(setting CXX)"; do
 		skip "budgets are for gcc 12, this is: $compiler"
 	fi
 done
-# Without these instructions an atomic is a loop, behind a test, and longer.
+# Without these instructions an atomic is a loop after a test, which is longer.
 if grep -q __aarch64__ "$work/macros" && ! grep -q 'Features.* atomics' /proc/cpuinfo; then
 	skip "budgets are for processors with LSE atomics"
 fi
@@ -27,7 +27,7 @@ fi
 "$IC" check 'shmem_*' 'fi_*' 'gasnet_*' 'gex_*' 'upc_*' | tee "$work/out"
 ! grep -q '^FAIL' "$work/out"
 check "no path is over its budget"
-# All of them skipped would be no test.
+# If all of them were skipped, nothing was tested.
 passed=$(grep -c '^PASS' "$work/out")
 [ "$passed" -ge 16 ]
 check "at least 16 paths were compared with a budget ($passed)"

@@ -12,7 +12,7 @@ expect 0 "hand_leaf  *built  *3 " "$IC" list hand_leaf
 expect 0 "hand_leaf  *3  *3 " "$IC" run --json "$work/old.json" hand_leaf hand_loop
 expect 0 '"median": 22' cat "$work/old.json"
 expect 0 '"path": "hand_leaf"' "$IC" run --json - hand_leaf
-# standard output is the result alone, with every engine and on every PE
+# standard output contains only the result, with every engine and on every PE
 for engine in step valgrind callgrind; do
 	"$IC" count --engine $engine --json - --entry work -- sh -c "echo something else; exec $PROG" \
 		>"$work/json" 2>"$work/err"
@@ -58,14 +58,14 @@ fi
 
 expect 0 "hand_chain!hand_leaf" "$IC" explain hand_chain
 expect 0 "more (--limit)" "$IC" explain --limit 2 hand_chain
-# Without binutils there are still addresses and bytes.
+# Without binutils, explain still prints addresses and bytes.
 mkdir "$work/bin" && ln -s "$(command -v env)" "$work/bin/env"
 expect 0 "bytes " env PATH="$work/bin" "$IC" explain hand_leaf
 
-# Several result files are one report.
+# Several result files make one report.
 "$IC" run --json "$work/more.json" hand_copy >/dev/null
 expect 0 "^hand_copy,hand,ok" "$IC" report --csv --from "$work/old.json" --from "$work/more.json"
-# The committed pictures are those of the committed results, and have what the paper says.
+# The committed pictures are drawn from the committed results and have what the paper says.
 for picture in report latency; do
 	expect 0 "<svg" cat "$src/docs/instr-count/$picture.svg"
 done
@@ -83,7 +83,8 @@ for words in "95 % fewer" "82 % fewer" "80 % fewer" "50 % fewer for upc_fence" "
 	check "report.svg has: $words"
 done
 
-# What a driver tells of itself and its time. Ours does not care where the target lies; the first put connects.
+# What a driver reports about itself, and its time. The path of our put does not depend on where the target is; the
+# first put connects.
 if [ -x ./instr-count/drivers/shmem_int_p ]; then
 	expect 0 "" "$IC" run --time --json "$work/time.json" shmem_int_p shmem_int_p_heap shmem_int_p_first
 	# value_of PATH KEY
@@ -100,13 +101,13 @@ else
 	not_run "time and heap: the driver shmem_int_p is not built"
 fi
 for peer in "ompi_int_p Open MPI v[0-9.a-z]*, UCX [0-9.]* posix, heap" "ucx_put UCX [0-9.]* posix, ucp_put_nbx"; do
-	# not built, or a launcher that does not run here
+	# the driver is not built, or its launcher does not run here
 	"$IC" run --json "$work/peer.json" "${peer%% *}" >"$work/out" 2>&1 ||
 		{ not_run "what ${peer%% *} says of itself: $(tail -n 1 "$work/out")"; continue; }
 	expect 0 "\"setting\": \"${peer#* }\"" cat "$work/peer.json"
 done
 
-# A budget that is exceeded fails the check and says so.
+# A check fails with a message if a budget is exceeded.
 mkdir "$work/dir" "$work/dir/drivers"
 cp "$PROG" "$work/dir/drivers/prog"
 [ -d ./instr-count/tests/.libs ] && [ -f ./instr-count/tests/.libs/misbehave ] &&

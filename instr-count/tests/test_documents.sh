@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_documents.sh: docs/instr-count shows what paths.def promises, its pictures are those of its numbers, and what
-# documents say of them is what stands there. Counts nothing itself: test_budgets.sh does.
+# test_documents.sh: the results in docs/instr-count keep the budgets of paths.def, its pictures are drawn from these
+# results, and the numbers in other documents match them. Counts nothing itself: test_budgets.sh does.
 . "${srcdir:-.}/tests/harness.sh"
 IC=${INSTR_COUNT:-./instr-count/instr-count}
 docs=$src/docs/instr-count
 [ -d "$docs" ] || skip "no documents here"
 
-# numbers FILE: path, median, status of each line that was counted
+# numbers FILE: prints path, median and status of each path that was counted
 numbers() { "$IC" report --csv --from "$docs/$1" | awk -F, 'FNR > 1 && $3 != "published" { print $1, $10, $3 }'; }
 for arch in x86_64 x86_64-verbs; do
 	numbers $arch.json >"$work/$arch" && [ -s "$work/$arch" ]
@@ -46,7 +46,7 @@ for picture in report.svg latency.svg; do
 	check "$picture is drawn from these numbers"
 done
 
-# says FILE TEXT PATH...: the text, in which each @ is the number of a path, stands in the file
+# says FILE TEXT PATH...: checks that FILE contains TEXT, with each @ replaced by the number of a path
 word() { # small numbers may be written out
 	case $1 in 6) echo 'six|6' ;; 7) echo 'seven|7' ;; *) echo "$1" ;; esac
 }

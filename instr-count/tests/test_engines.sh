@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_engines.sh: engines against hand counts and against each other, and against difficult programs.
+# test_engines.sh: compares engines with hand counts and with each other, and tries difficult programs.
 . "${srcdir:-.}/instr-count/tests/common.sh"
 
-# Each hand-counted function, to the instruction, on every call.
+# Each hand-counted function matches to the instruction, on every call.
 expect 0 " 0 failed" "$IC" check 'hand*'
 cat "$work/out"
 if command -v valgrind >/dev/null 2>&1; then
@@ -13,7 +13,7 @@ else
 	not_run "the other engine: no valgrind"
 fi
 
-# work() is the same however the program behaves around it.
+# The count of work() does not depend on what else the program does.
 plain=$(median --entry work -- "$PROG")
 [ -n "$plain" ]
 check "work() is counted"
@@ -22,7 +22,7 @@ for how in alarm fork thread; do
 	[ "$got" = "$plain" ]
 	check "work() counts $got under $how, $plain otherwise"
 done
-# What a child calls is not taken for the program's own calls, and that there was a child is said.
+# A child's calls are not counted as the program's own, and the output says that there was a child.
 for engine in step valgrind callgrind; do
 	by "$IC" count --engine $engine --calls 100 --entry work -- "$PROG" fork
 	[ $rc -ne 6 ] || { not_run "fork under $engine: $(cat "$work/out")"; continue; }
@@ -40,15 +40,15 @@ expect 0 "only 1 calls were made" "$IC" count --entry work -- "$PROG" once
 expect 0 "libm.so.6!cbrt" "$IC" count --entry cbrt -- "$PROG" dlopen
 expect 0 "misbehave!faults" "$IC" count --entry faults -- "$PROG" fault
 
-# A rank that is not chosen just becomes the program.
+# A rank that is not selected simply executes the program.
 expect 0 "^$" sh -c "PMIX_RANK=1 '$IC' count --pe 0 --entry work -- '$PROG' && echo"
 expect 0 "work to return" env PMIX_RANK=1 "$IC" count --pe 1 --entry work -- "$PROG"
 
-# Under our launcher, on a chosen PE of a real job.
+# Under our launcher, on a selected PE of a real job.
 if [ -x ./launch/oshrun ] && [ -x ./instr-count/drivers/shmem_int_p ]; then
 	expect 0 "shmem_int_p to return, engine step, 20 calls" ./launch/oshrun -n 2 -- \
 		"$IC" count --pe 0 --entry shmem_int_p -- ./instr-count/drivers/shmem_int_p
-	# without PMIx, too; the drivers need their rank for the hosts that they play
+	# also without PMIx; the drivers need their rank for the hosts that they simulate
 	expect 0 "shmem_int_p to return, engine step, 20 calls" ./launch/oshrun --no-pmix -n 3 -- \
 		"$IC" count --pe 0 --entry shmem_int_p -- ./instr-count/drivers/shmem_int_p linked
 	expect 0 "shmem_barrier_all to return" ./launch/oshrun -n 3 -- "$IC" count --pe 2 --entry shmem_barrier_all -- \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_errors.sh: every wrong input ends with its own status and a sentence that helps.
+# test_errors.sh: each kind of invalid input ends with its own status and a helpful message.
 . "${srcdir:-.}/instr-count/tests/common.sh"
 
 # wrong use
@@ -36,7 +36,7 @@ expect 3 "has a function no_such_function" "$IC" count --entry no_such_function 
 expect 3 "has the mark nowhere" "$IC" count --entry mark:nowhere -- "$PROG"
 expect 3 "has a function work" "$IC" count --entry 'libc.so*!work' -- "$PROG"
 if command -v strip >/dev/null 2>&1; then
-	# libtool may have made a wrapper script of it
+	# libtool may have put a wrapper script in its place
 	real=$PROG
 	[ -f ./instr-count/tests/.libs/misbehave ] && real=./instr-count/tests/.libs/misbehave
 	cp "$real" "$work/stripped" && strip "$work/stripped" &&
@@ -53,7 +53,7 @@ expect 5 "Segmentation fault at .*misbehave!crashes.*5 calls of work were comple
 expect 5 "inside the counted call" "$IC" count --entry crashes -- "$PROG" crash
 expect 5 "exited with status 3" "$IC" count --entry work -- "$PROG" exit3
 expect 5 "exited inside its first call" "$IC" count --entry exits -- "$PROG" exit-inside
-# nothing hangs, with any engine, and nothing is left of the program
+# nothing hangs with any engine, and no process of the program is left
 for engine in step valgrind callgrind; do
 	for how in forever late; do
 		by "$IC" count --engine $engine --timeout 3 --entry work -- "$PROG" $how "$work/mark"
@@ -67,7 +67,7 @@ none_left() { ! grep -sqFf "$work/pattern" /proc/[0-9]*/cmdline; }
 within 50 none_left
 check "none of these programs is left"
 if command -v valgrind >/dev/null 2>&1; then
-	# vgdb waits for ever for a program that has ended; this one always does
+	# vgdb waits forever for a program that has ended; this fake vgdb always waits
 	mkdir "$work/bin" && printf '#!/bin/sh\nexec sleep 1000\n' >"$work/bin/vgdb" && chmod +x "$work/bin/vgdb"
 	expect 0 "engine callgrind, 2 calls" env PATH="$work/bin:$PATH" \
 		"$IC" count --engine callgrind --calls 2 --warmup 2 --entry work -- "$PROG" linger
@@ -92,7 +92,7 @@ expect 2 "paths.def:1: " env INSTR_COUNT_DIR="$work" "$IC" list
 echo 'one | two' >"$work/paths.def"
 expect 2 "2 fields where a path has 10" env INSTR_COUNT_DIR="$work" "$IC" list
 
-# what is not built is said, and is no failure of the rest
+# parts that are not built are reported, but are not a failure of the others
 cat >"$work/paths.def" <<EOF
 gone | ours | no_such_driver | - | f | return | 1 | 1 | - | its driver is not there
 EOF

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_pin.sh: configure --with-pin=DIR, the makefile of the tools and the engine, with a folder that only has the shape
-# of a kit (fake_pin.sh). What a real kit makes of the tools is not tested: there is none here.
+# test_pin.sh: configure --with-pin=DIR, the tools' makefile and the engine, with a folder that only looks like a kit
+# (fake_pin.sh). How a real kit handles the tools is not tested, because none is available here.
 . "${srcdir:-.}/instr-count/tests/common.sh"
 case $src in /*) ;; *) src=$(cd "$src" && pwd) ;; esac
 
 sh "$src/instr-count/tests/fake_pin.sh" "$work/kit"
 check "a folder of the shape of a kit is made"
 
-# configure ends at the C compiler, which comes after the kit.
+# configure stops at the C compiler, which it checks after the kit.
 configure() {
 	expect "$1" "$2" env -C "$work/build" CC=false "$src/configure" --build=$3-unknown-linux-gnu \
 		--host=$3-unknown-linux-gnu "$4"
@@ -27,7 +27,7 @@ else
 	not_run "configure --with-pin: no configure in $src"
 fi
 
-# whatever a kit lacks is named
+# the message names any missing part of a kit
 for part in pin intel64/bin/pinbin source/include/pin/pin.H intel64/lib/libpin.a \
 	source/tools/Config/makefile.config source/tools/Config/makefile.default.rules; do
 	mv "$work/kit/$part" "$work/part"
@@ -44,7 +44,7 @@ printf '#!/bin/sh\necho pin-external-4.1-new\n' >"$work/kit/pin"
 expect 0 "4.1-new (the tools were written for Pin 3)" sh "$src/instr-count/pin/kit.sh" "$work/kit"
 mv "$work/pin" "$work/kit/pin"
 
-# the makefile hands both tools to the kit's rules, and the engine runs what they made
+# the makefile passes both tools to the kit's rules, and the engine runs the results
 mkdir -p "$work/dir/pin"
 expect 0 '' make -C "$src/instr-count/pin" PIN_ROOT="$work/kit" OBJDIR="$work/dir/pin/"
 [ -s "$work/dir/pin/path_count.so" ] && [ -s "$work/dir/pin/path_trace.so" ]

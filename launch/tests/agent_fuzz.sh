@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Random and changed frames between oshrun and its agents: agent_fuzz.cpp. In a build with sanitizers these look on.
+# Random and modified frames between oshrun and its agents: see agent_fuzz.cpp. In a build with sanitizers, these check
+# the processes as well.
 #	AGENT_FUZZ_SECONDS=N		how long (default 6)
-#	AGENT_FUZZ_SEED=N		one round alone
+#	AGENT_FUZZ_SEED=N		only the round with this seed
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 cat >"$work/agent" <<'END'

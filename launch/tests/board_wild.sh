@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A PE that writes into the board of its job, by every kind of accident that board_wild.cpp knows. Whatever it writes,
-# it ends its own job with a line that one can read and does nothing else: oshrun does not crash or hang, nothing of
-# other jobs is removed or killed, no process and no file is left.
-#	BOARD_WILD_SEEDS=N		how many seeds each kind of accident has (default 2)
+# A PE that overwrites the board of its job, in every way that board_wild.cpp knows. Whatever it writes, the only effect
+# is that its own job ends, with a readable message: oshrun does not crash or hang, nothing of other jobs is removed or
+# killed, and no process or file is left.
+#	BOARD_WILD_SEEDS=N		the number of seeds of each kind of damage (default 2)
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 wild=./launch/tests/board_wild
@@ -14,7 +14,7 @@ intact() { [ "$(cat "$work/precious/file" 2>/dev/null)" = dear ]; }
 pmix=yes
 "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE=' || pmix=
 
-# what oshrun removes
+# which files oshrun removes
 
 if [ -n "$pmix" ]; then
 	TEST_MARK=$mark TMPDIR=$work/precious bounded "$OSHRUN" --pmix -n 2 $wild names \
@@ -26,7 +26,7 @@ if [ -n "$pmix" ]; then
 	[ "$(ls -A "$work/precious")" = file ]
 	check "... and oshrun's own directory is gone"
 
-	# the name means another directory by the time that oshrun removes its own
+	# by the time that oshrun removes its own directory, the name refers to another one
 	cat >"$work/swap" <<'END'
 mine=$(ls -d "$TMPDIR"/oshrun.*)
 ln -s "$KEEP" "$mine/link"
@@ -57,7 +57,7 @@ else
 	not_run "what oshrun removes: built without PMIx"
 fi
 
-# which processes oshrun and its guard signal: another one is named wherever a PE can name one
+# which processes oshrun and its guard signal: a PE names a foreign process wherever it can give a pid
 hanging() { [ "$(grep -c hanging "$work/out")" -eq 2 ]; }
 setsid sleep 1000 &
 bystander=$!
@@ -86,7 +86,7 @@ for agent in '' "$by_agent -H a:2"; do
 done
 unset BOARD_WILD_END
 
-# random bytes: WHAT SEED MAY-END-WELL ARGS...
+# wild_job WHAT SEED MAY-END-WELL ARGS...: a job with a PE that writes random bytes
 wild_job() {
 	_what=$1 _seed=$2 _harmless=$3
 	shift 3

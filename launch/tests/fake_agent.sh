@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # fake_agent.sh HOST COMMAND...: stands in for ssh in tests of jobs on several hosts. All "hosts" are this machine; some
-# have a name that makes them answer as hosts do that cannot be used.
+# names make it behave like a host that cannot be used.
 host=$1
 shift
 export FAKE_HOST="$host"

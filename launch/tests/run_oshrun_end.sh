@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# How a job ends: its exit status, its one line on stderr, and that nothing stays behind.
+# How a job ends: its exit status, its one line on stderr, and no process or file left over.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 one_line() {

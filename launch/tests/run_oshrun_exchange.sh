@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Exchange over the board: 1 to 64 PEs, which are far more than cores; PMIx from oshrun's own server; two programs in
-# one job.
+# Exchange over the board: 1 to 64 PEs, many more than cores; PMIx from oshrun's own server; two programs in one job.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 for n in 1 2 3 5 8 16 64; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A job on several hosts that are all this machine: fake_agent.sh takes the place of ssh. The exchange, streams,
-# environment, the end of a job, and what a user may get wrong.
+# A job on several hosts, all of which are this machine: fake_agent.sh replaces ssh. Tests the exchange, streams,
+# environment, the end of a job, and user errors.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 agent=$(cd "$here" && pwd)/fake_agent.sh
@@ -70,7 +70,7 @@ fi
 note "who is stopped"
 heard() { [ "$(grep -c "^[0-9]*: $1\$" "$work/out")" -eq "$2" ]; }
 halts() { grep -q '^refused\|^not running' "$work/out"; }
-# stops WORDS OTHERS WHO HOW SIGNAL ARGS...: one does not run until a process gets the signal, and the others hear of it
+# stops WORDS OTHERS WHO HOW SIGNAL ARGS...: PE WHO is stopped until it gets SIGNAL, and OTHERS PEs are notified of both
 stops() {
 	_words=$1 _others=$2 _who=$3 _how=$4 _signal=$5
 	shift 5

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A job on several hosts (fake_agent.sh: all are this machine) of which something is killed, stopped or told to end: the
-# head, an agent, an agent between two others, a PE, a guard. Whatever it is, nothing stays.
+# A job on several hosts (fake_agent.sh: all are this machine) in which one process is killed, stopped or told to end:
+# the head, an agent, an agent between two others, a PE, a guard. In every case nothing is left over.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 agent=$(cd "$here" && pwd)/fake_agent.sh
 hanging() { [ "$(grep -c hanging "$work/out")" -eq "$1" ]; }
-# of a process that may end meanwhile: PID FILE
+# reads FILE of a process that may end meanwhile: PID FILE
 words() { { tr '\0' '\n' <"/proc/$1/$2"; } 2>/dev/null; }
 is_agent() { words "$1" cmdline | grep -qx -e --agent && ! is_guard "$1"; }
 is_guard() { words "$1" comm | grep -qx oshrun-guard; }
@@ -55,7 +55,7 @@ ends 1 'host b: lost: not a sign of life for 8 s \(--host-timeout 3\)' "an agent
 [ $(($(date +%s) - begin)) -le $((15 + 5 * SLOW)) ]
 check "... was found out in time"
 
-# for longer than the limit, as TCP does after an outage that was shorter; and for long, with what is usual
+# for longer than the limit, as TCP does after an outage that was shorter; and for a long time, with the default limit
 for pause in '5 --host-timeout 3' '12'; do
 	run ${pause#"${pause%% *}"} -H a:2,b:2
 	stopped=$(of agent b)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Signals to oshrun, and oshrun killed with -9: by itself, with wrappers between it and the PEs, with daemons.
+# Signals to oshrun, and oshrun killed with -9: without wrappers, with wrappers between it and the PEs, with daemons.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 hanging() { [ "$(grep -c hanging "$work/out")" -eq "$1" ]; }
@@ -28,7 +28,7 @@ killed "programs that are no PEs" 2 -n 2 sh -c 'echo hanging; sleep 100; true'
 for signal in TERM:15 INT:2 HUP:1; do
 	sig=${signal%:*}
 	want=$((128 + ${signal#*:}))
-	# below nohup the hangup is ignored, by oshrun too, as it should be
+	# under nohup SIGHUP is ignored, by oshrun too, as intended
 	ignored=$(sed -n 's/^SigIgn:[[:space:]]*//p' "/proc/$$/status")
 	if [ $sig = HUP ] && [ $((0x$ignored & 1)) -ne 0 ]; then
 		not_run "SIGHUP: it is ignored here"
@@ -53,7 +53,7 @@ wait "$runner"
 check "a PE killed with -9"
 clean "a PE killed with -9"
 
-# its peer may know of it first, and give up
+# its peer may notice first, and give up
 mkfifo "$work/fifo"
 job -n 3 "$PROBE" fade 1 "$work/fifo"
 [ "$rc" -eq 137 ] && grep -q "^oshrun: PE 1 .*killed by signal 9" "$work/err" && ! grep -q "went away" "$work/err"
@@ -71,7 +71,7 @@ kill -9 "$runner"
 wait "$runner" 2>/dev/null
 clean "guard and oshrun killed with -9"
 
-# pid 1 of a PID namespace cannot be killed from inside it: not by itself, and not by the end of a pipe
+# pid 1 of a PID namespace cannot be killed from inside it: neither by itself nor by the end of a pipe
 own=
 [ "$(id -u)" = 0 ] || own=-Ur
 if unshare $own -p -f true 2>/dev/null; then
@@ -97,8 +97,8 @@ wait "$runner"
 check "SIGUSR1 is forwarded"
 clean "SIGUSR1"
 
-# A PE that is not oshrun's child gets it alone: the shell around it would die of it. The job ends with the first of
-# them; the other one's shell still says its line.
+# Only the PE gets the signal, although it is not oshrun's child: the shell around it would die of it. The job ends with
+# the first of them; the other one's shell still prints its line.
 start -n 2 sh -c 'trap : TERM; "$PROBE" hang; echo "below $?"'
 within 100 hanging 2
 kill -USR1 "$runner"
@@ -107,8 +107,8 @@ wait "$runner"
 check "SIGUSR1 is forwarded to a PE below sh, and not to sh"
 clean "SIGUSR1 below sh"
 
-# The PE has ended, its shell goes on, and another process has its number. Nobody is told to end by mistake: SIGTERM,
-# which comes after, ends them. In a PID namespace one can choose numbers.
+# The PE has ended, its shell continues, and another process has reused its pid. That process must not be signalled by
+# mistake: only the SIGTERM that follows ends it and the shell. In a PID namespace pids can be chosen.
 # shellcheck disable=SC2016  # for the shell of the PE
 again='"$PROBE" hello & pe=$!; wait $pe
 for try in 1 2 3 4 5; do

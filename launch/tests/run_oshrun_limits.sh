@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs under a low limit on file descriptors, on one host and by agents (fake_agent.sh): they run, or a line says how
-# many are needed, and so many are enough.
+# Jobs under a low limit on file descriptors, on one host and with agents (fake_agent.sh): either they run, or a message
+# says how many descriptors are needed, and that many suffice.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 by_agent="--launch-agent $(cd "$here" && pwd)/fake_agent.sh"

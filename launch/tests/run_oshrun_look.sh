@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Looking at PEs, and placing them: files of their output, standard input for another PE, a PE that waits for a
-# debugger, terminals of their own, hosts and CPUs by rank, progress; on this machine and on hosts that fake_agent.sh
-# makes of it.
+# Inspecting and placing PEs: files with their output, standard input for another PE, a PE that waits for a debugger, a
+# terminal for each PE, hosts and CPUs by rank, progress; on this machine and on the hosts that fake_agent.sh simulates.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 agent=$(cd "$here" && pwd)/fake_agent.sh
 said() { grep -Eq "$1" "$work/err"; }
@@ -50,7 +49,7 @@ job --stdin first -n 3 true
 check "not a number"
 
 note "debuggers"
-# a PE that a debugger stops must not be lost to its peers
+# its peers must not give up a PE that a debugger stops
 patience() { # EXPECTED ARGS...
 	_expected=$1
 	shift
@@ -76,7 +75,7 @@ pid=$(sed -n 's/.*gdb -p \([0-9]*\)$/\1/p' "$work/err")
 sleep 0.3
 kill -0 "$runner" && [ ! -s "$work/out" ]
 check "it waits"
-# it notices while it runs under the debugger, not while that holds it
+# the PE detects the debugger while it runs under it, not while the debugger holds it
 bounded gdb -q -nx -batch -p "$pid" -ex continue >"$work/gdb" 2>&1 </dev/null
 if grep -q 'exited normally' "$work/gdb"; then
 	wait "$runner"
@@ -87,7 +86,7 @@ else
 	kill -TERM "$runner"
 	wait "$runner"
 fi
-# a terminal that notes its arguments, and closes what is not its own, as terminals may
+# a terminal that logs its arguments and, as terminals may, closes all inherited descriptors
 mkdir "$work/bin"
 cat >"$work/bin/xterm" <<'END'
 #!/bin/bash

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A job on hosts that share nothing but the kernel and the files: each has PID, network, UTS, IPC and mount namespaces
-# of its own, as root or by a user namespace. nsenter takes the place of ssh.
+# A job on hosts that share only the kernel and the files: each has its own PID, network, UTS, IPC and mount namespaces,
+# created as root or in a user namespace. nsenter replaces ssh.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 own=

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A job on two hosts by a real ssh: 127.0.0.2 and 127.0.0.3 are this machine, and oshrun does not know it. The sshd is
-# ours, with keys, settings and a port of its own.
+# A job on two hosts with a real ssh: 127.0.0.2 and 127.0.0.3 are this machine, but oshrun does not know that. The test
+# starts its own sshd, with its own keys, settings and port.
 PATH=$PATH:/usr/sbin:/sbin
 . "$(dirname "$0")/../../boot/tests/common.sh"
 

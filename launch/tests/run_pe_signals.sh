@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# SIGSEGV and SIGBUS that somebody sends to a PE end it, as they end any program. The library takes these signals to
-# explain faults, and a fault happens again when its handler returns; a signal that was sent does not.
+# A SIGSEGV or SIGBUS that another process sends to a PE ends it, as it ends any program. The library catches these
+# signals to explain faults; a fault recurs when the handler returns, but a signal that was sent does not.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 ends=$top/shmem/tests/shmem_ends

@@ -34,7 +34,7 @@ else
 	not_run "below Python: no python3"
 fi
 
-# not every valgrind reads what every compiler writes
+# not every valgrind can read the output of every compiler
 if command -v valgrind >/dev/null && [ -z "$sanitized" ] && valgrind -q "$PROBE" hello >/dev/null 2>&1; then
 	job -n 2 -- valgrind -q --error-exitcode=42 "$PROBE" all
 	[ $rc -eq 0 ] && grep -qx 'ok 2' "$work/out" && ! grep -q '==' "$work/err"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# all_gone.sh: nothing of a job is left. Sourced behind harness.sh by tests that set $program before.
+# all_gone.sh: checks that nothing of a job is left. Sourced after harness.sh by tests that have set $program.
 #
-#	all_gone WORDS		no process of $program that this test has started, no file of it
+#	all_gone WORDS		no process of $program that this test has started is left, and no file
 mark=$(basename "$program")-$$-$(basename "$work")
 export TEST_MARK="$mark" TMPDIR="$work/tmp"
 mkdir "$work/tmp"
 marked() { grep -lzsx "TEST_MARK=$mark" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||' | grep -vx "$$"; }
-# processes of ours besides this shell and what it runs at the moment
+# succeeds if no process of the test runs $program
 nobody() {
 	for pid in $(marked); do
 		grep -qs "$(basename "$program")" "/proc/$pid/cmdline" && return 1

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check_declares.sh INCLUDE_DIR LIST: compares the functions that shmem.h and pshmem.h declare with the C names of LIST
-# (data/openshmem_api.txt).  Prints missing and extra names; exit 0 when there are none.  CC: the compiler.
-# PGAS_TEST_INCLUDE, PGAS_TEST_API: the arguments, when there are none.
+# (data/openshmem_api.txt). Prints missing and extra names; exits with 0 if there are none. CC: the compiler.
+# PGAS_TEST_INCLUDE, PGAS_TEST_API: used if there are no arguments.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 include=${1:-${PGAS_TEST_INCLUDE:-}} list=${2:-${PGAS_TEST_API:-}}

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check_exports.sh LIBRARY LIST: compares the dynamic symbols of LIBRARY with the C names of LIST
-# (data/openshmem_api.txt): each name and its profiling name p<name> must be there, and nothing else but shmemx_*,
-# shmem_partition_*, shmem_space_*, the host's part of shmemg_*, and shmem_impl_*.  Prints missing and extra names;
-# exit 0 when there are none.
-# PGAS_TEST_LIBSMA, PGAS_TEST_API: the arguments, when there are none.
+# (data/openshmem_api.txt): each name and its profiling name p<name> must be exported, and nothing else but shmemx_*,
+# shmem_partition_*, shmem_space_*, the host part of shmemg_*, and shmem_impl_*. Prints missing and extra names; exits
+# with 0 if there are none.
+# PGAS_TEST_LIBSMA, PGAS_TEST_API: used if there are no arguments.
 # CHECK_EXPORTS_EXTRA: extended regular expression of further names that may be exported.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check_inline.sh: compiles inline_shape.c as a program would (oshcc --inline) and counts the instructions up to the
-# return on the way that is taken when the window is there. gcc puts the cold call behind the return; clang puts it in
-# the middle, and a branch leads around it. No call may be on the way. CC: the compiler; X86_CC: another for x86_64,
-# used when it is there. PGAS_TEST_INCLUDES: -I options; OBJDUMP.
+# return on the path taken when the window is mapped. gcc puts the cold call after the return; clang puts it in the
+# middle, and a branch skips it. The path may contain no call. CC: the compiler; X86_CC: another one for x86_64, used if
+# it is installed. PGAS_TEST_INCLUDES: -I options; OBJDUMP.
 set -u
 here=$(dirname "$0")
 . "$here/../../tests/harness.sh"
 
-# shape OBJECT OBJDUMP FUNCTION MOST: what precedes the return, the return not counted (it is the caller's)
+# shape OBJECT OBJDUMP FUNCTION MOST: counts what precedes the return; the return itself does not count (it is the
+# caller's)
 shape() {
 	"$2" -d --no-show-raw-insn "$1" | awk -v name="<$3>:" -v most="$4" -v f="$3" '
 		$2 == name { inside = 1; next }
@@ -50,7 +51,7 @@ shape() {
 	check "$3, by $cc"
 }
 
-# shapes COMPILER OBJDUMP: then the most instructions for int_p long_g long_put putmem get fetch_add fence quiet
+# shapes COMPILER OBJDUMP, then the maximum instructions for int_p long_g long_put putmem get fetch_add fence quiet
 shapes() {
 	cc=$1 objdump=$2
 	shift 2
@@ -76,7 +77,7 @@ aarch64) shapes "${CC:-cc}" "${OBJDUMP:-objdump}" 8 8 12 12 12 16 6 6 ;;
 esac
 x86=${X86_CC:-x86_64-linux-gnu-gcc}
 if [ "$(uname -m)" != x86_64 ] && command -v "$x86" >/dev/null && command -v "${x86%gcc}objdump" >/dev/null; then
-	# its own libc headers may be missing; ours will do for the few that are read
+	# its own libc headers may be missing; this machine's are good enough for the few that it reads
 	shapes "$x86 -idirafter /usr/include" "${x86%gcc}objdump" 7 7 8 12 12 10 4 5
 elif [ "$(uname -m)" != x86_64 ]; then
 	not_run "the other architecture: no $x86"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check_rejects.sh INCLUDE_DIR: calls that the type-generic names must refuse at compile time, in C11 and in C++; and
-# one program that must compile although it defines short macros of its own.  CC, CXX: the compilers.
-# PGAS_TEST_INCLUDE: the argument, when there is none.
+# one program that must compile although it defines short macros of its own. CC, CXX: the compilers.
+# PGAS_TEST_INCLUDE: used if there is no argument.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 include=${1:-${PGAS_TEST_INCLUDE:-}}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# omp_target.sh: how tests compile programs with OpenMP's target regions, for the CPU as a device. Sourced behind
-# harness.sh; skips the test where that cannot be done. OMP_TARGET_CXX names the C++ compiler, clang's;
-# OMP_TARGET_LIBDIR is where its runtime is, if it is not found by itself.
-# It gives $cxx, $cc, $offload (the options) and
-#	compile COMPILER ARGUMENTS...	with libshmem-omp and libsma of this tree, as oshcc --omp does
+# omp_target.sh: how tests compile programs with OpenMP's target regions, for the CPU as a device. Sourced after
+# harness.sh; skips the test where that is not possible. OMP_TARGET_CXX names the C++ compiler, clang's;
+# OMP_TARGET_LIBDIR is the folder of its runtime, if the compiler does not find it.
+# It provides $cxx, $cc, $offload (the options) and
+#	compile COMPILER ARGUMENTS...	compiles with libshmem-omp and libsma of this tree, as oshcc --omp does
 src=$(cd "$src" && pwd)
 machine=$(uname -m)
 cxx=${OMP_TARGET_CXX:-clang++}

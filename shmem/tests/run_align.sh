@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Large alignments under every launcher that is here: with random addresses and without, by programs that may be loaded
-# anywhere and by ones that may not, with and without windows, and where there is little address space.
+# Large alignments under every launcher that is installed: with random addresses and without, in programs that may be
+# loaded anywhere and in ones that may not, with and without windows, and with little address space.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
@@ -9,10 +9,10 @@ run=$oshrun
 align=$top/shmem/tests/align fixed=$top/shmem/tests/align_nopie
 SHMEM_SYMMETRIC_SIZE=400M
 export SHMEM_SYMMETRIC_SIZE
-# whoever started us may have switched it off already: bit 0x40000 of the personality
+# the caller may have switched randomization off already: bit 0x40000 of the personality
 case $(cat /proc/self/personality 2>/dev/null) in ???[4-7c-f]* | '') random= ;; *) random=--random ;; esac
 [ -n "$random" ] || not_run "random addresses: they are switched off here"
-# sanitizers take most of the address space for themselves, where other programs have their heap
+# sanitizers reserve most of the address space, also where other programs have their heap
 libraries=$(ldd "$top/shmem/tests/.libs/align" 2>/dev/null)
 case $libraries in *libasan* | *libtsan* | *libclang_rt*) sanitized=yes ;; esac
 [ -z "$sanitized" ] || fixed=$align
@@ -29,7 +29,7 @@ FI_PGAS_MAP=0 good "$run" -n 2 "$align" --no-window
 FI_PGAS_MAP=0 FI_PGAS_CMA=0 good "$run" -n 2 "$align" --no-window
 SHMEM_FAKE_HOSTS=2x2 good "$run" -n 3 "$align"
 
-# by way of the loader, which puts the program at the upper end of the address space: the heap goes below it
+# through the loader, which puts the program at the upper end of the address space: the heap goes below it
 loader=$(echo "$libraries" | sed -n 's|^[[:space:]]*\(/[^ ]*/ld-[^ ]*\).*|\1|p')
 if [ -x "$loader" ] && [ -z "$sanitized" ]; then
 	for how in --aslr --no-aslr; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# SHMEM_PROTO_INFO: one page by PE 0 that says what was chosen and why; and what it says is what the calls then take.
+# SHMEM_PROTO_INFO: PE 0 prints one page with the choices and their reasons; and the calls then do what the page says.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -34,13 +34,13 @@ says '^    reduce  *up to 16 KiB  *recursive  *one member on each host$'
 says '^  *more  *ring  *one member on each host$'
 says '^    broadcast  *any size  *flat  *asked for by SHMEM_BCAST_ALGORITHM$'
 says '^  SHMEM_TEAM_SHARED: 1 PEs on 1 host$'
-# what the calls took, by their statistics
+# what the calls used, from their statistics
 says '^  reduce  *recursive  *4  *256 B'
 says '^  sync  *dissemination  *4 '
 page SHMEM_FAKE_HOSTS=2x2 "$oshrun" --stats -n 4 "$probe"
 says '^    barrier, sync  *any size  *two-level  *several hosts, with several members on some$'
 says '^  sync  *two-level  *4 '
-# a team that differs: PE 1, 2 and 3 of hosts 0, 1, 1
+# a team with other choices: PE 1, 2 and 3 of hosts 0, 1, 1
 page SHMEM_FAKE_HOSTS=2x2 "$oshrun" -n 4 "$probe" team
 ! grep -q 'team of PE' "$work/out"
 check "a team with the same choices is not printed"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every collective of every type: on 1 to 8 PEs by the table, and by every algorithm, on one host and on several made-up
-# ones. --long: every algorithm on every number of PEs.
+# Every collective of every type: on 1 to 8 PEs with the default choices, and by every algorithm, on one host and on
+# several made-up ones. --long: every algorithm on every number of PEs.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 long=${1:-${PGAS_TEST_LONG:-}}
@@ -49,7 +49,7 @@ coll 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3
 coll 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3 SHMEM_BCAST_ALGORITHM=direct SHMEM_REDUCE_ALGORITHM=direct
 coll 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=tree SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BARRIER_ALGORITHM=tree
 coll 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=scatter SHMEM_REDUCE_ALGORITHM=ring SHMEM_BARRIER_ALGORITHM=central
-# memory that cannot be mapped: by the kernel's copies (run_far.sh has the other way)
+# memory that is not mapped: the kernel copies (run_far.sh tests the path without such copies)
 coll 3 coll_types FI_PGAS_MAP=0
 coll 3 coll_sets FI_PGAS_MAP=0
 coll 4 "coll_mix 20" FI_PGAS_MAP=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Wrong use of teams and collectives ends the job soon, with a non-zero status and a line that says what was wrong.
+# Wrong use of teams and collectives ends the job soon, with a non-zero status and a line that describes the error.
 set -u
 . "$(dirname "$0")/wrong_use.sh"
 program=$top/shmem/tests/coll_wrong

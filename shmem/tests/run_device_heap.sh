@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The device heap and memory spaces by the names of the drafts (shmemg_*, shmem_space_*), on an emulated device and on
-# the fake drivers of devices/, near and over the link; every variable that they have, and each kind of wrong use.
+# the fake drivers of devices/, near and over the link; all their variables, and each kind of wrong use.
 set -u
 . "$(dirname "$0")/wrong_use.sh"
 LIMIT=120
@@ -10,30 +10,30 @@ run=$oshrun tests=$top/shmem/tests fakes=$top/devices/tests/.libs
 program=$tests/device_heap
 export SHMEM_SYMMETRIC_SIZE=64M
 unset SHMEM_DEVICE_SYMMETRIC_SIZE SHMEM_GPU_SYMMETRIC_SIZE
-# no driver of this machine
+# do not use drivers of this machine
 export PGAS_CUDA_DRIVER=/nowhere/cuda PGAS_HIP_DRIVER=/nowhere/hip PGAS_ZE_DRIVER=/nowhere/ze
 
-# no device: said, and no reason to end
+# no device: the library says so, and the job goes on
 good "$run" -n 2 "$program" none
 SHMEM_ENABLE_GPU_SPACE=1 good "$run" -n 2 "$program" none
 SHMEM_ENABLE_CPU_SPACE= good "$run" -n 2 "$program" no-gpu
-# a heap of the size that a variable of the drafts says, of the first driver that is there
+# a heap of the size that a variable of the drafts sets, on the first driver that is available
 for size in DEVICE GPU; do
 	good env PGAS_CUDA_DRIVER="$fakes/fake_cuda.so" SHMEM_${size}_SYMMETRIC_SIZE=8M "$run" -n 3 "$program" shmemg
 	good env PGAS_CUDA_DRIVER="$fakes/fake_cuda.so" SHMEM_${size}_SYMMETRIC_SIZE=8M "$run" -n 2 "$program" spaces
 done
 good env PGAS_HIP_DRIVER="$fakes/fake_hip.so" SHMEM_DEVICE_SYMMETRIC_SIZE=8M "$run" -n 2 "$program" shmemg
 good env PGAS_ZE_DRIVER="$fakes/fake_ze.so" SHMEM_DEVICE_SYMMETRIC_SIZE=8M "$run" -n 2 "$program" shmemg
-# no size: of the usual one, when the program or the user asks for it
+# no size given: the default size, if the program or the user requests a heap
 good env PGAS_CUDA_DRIVER="$fakes/fake_cuda.so" "$run" -n 2 "$program" asked
 good env PGAS_CUDA_DRIVER="$fakes/fake_cuda.so" SHMEM_ENABLE_GPU_SPACE=1 "$run" -n 2 "$program" spaces
-# 0 is none, and a device that one PE lacks is none for all
+# a size of 0 means no heap, and if one PE lacks the device, no PE has a heap
 good env PGAS_CUDA_DRIVER="$fakes/fake_cuda.so" SHMEM_DEVICE_SYMMETRIC_SIZE=0 "$run" -n 2 "$program" none
 # shellcheck disable=SC2016  # for the shell of each PE
 good env FAKE="$fakes/fake_cuda.so" "$run" -n 3 sh -c \
 	'[ "$OSHRUN_RANK" = 1 ] || export PGAS_CUDA_DRIVER="$FAKE"; exec "$0" none' "$program"
 
-# a partition of a device is the device heap; the one whose size has a name of its own comes first
+# a partition of a device serves as the device heap; one that SHMEM_DEVICE_SYMMETRIC_SIZE makes takes precedence
 export SHMEM_SYMMETRIC_PARTITION1=8M:KIND=emulated
 for n in 1 2 3; do
 	good "$run" -n $n "$program" shmemg
@@ -43,7 +43,7 @@ SHMEM_DEBUG=1 good "$run" -n 2 "$program" shmemg
 SHMEM_DEBUG=1 good "$run" -n 2 "$program" spaces
 SHMEM_ENABLE_GPU_SPACE=no good "$run" -n 2 "$program" no-gpu
 SHMEM_CPU_SYMMETRIC_SIZE=32M good "$run" -n 2 "$program" spaces
-# the default space is the device's
+# the default space is the device space
 SHMEM_DEFAULT_SPACE=GPU good "$run" -n 3 "$program" gpu
 SHMEM_DEFAULT_SPACE=gpu SHMEM_DEBUG=1 good "$run" -n 2 "$program" gpu
 SHMEM_ENABLE_CPU_SPACE=no good "$run" -n 2 "$program" gpu-only
@@ -90,7 +90,7 @@ unset SHMEM_DEFAULT_SPACE SHMEM_SYMMETRIC_PARTITION1
 for call in '' -calloc -align -free; do
 	wrong no-heap$call "this job has no device heap; set SHMEM_DEVICE_SYMMETRIC_SIZE"
 done
-# before anything is allocated
+# errors before anything is allocated
 program=$tests/device_heap
 SHMEM_DEFAULT_SPACE=GPU expect bad 'shmem_init: no device for partition 0' "$run" -n 2 "$program" gpu
 SHMEM_DEFAULT_SPACE=tape expect bad 'SHMEM_DEFAULT_SPACE: "tape" is not one of: auto, CPU, GPU' \

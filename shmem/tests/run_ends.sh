@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A SHMEM job ends as a whole whatever ends one of its PEs, or oshrun itself; the others spin in waits when it happens.
-# Nothing of it is left: no process, no file. Then SHMEM programs under valgrind and under mpirun, where these are
-# installed.
+# A SHMEM job ends as a whole whatever ends one of its PEs, or oshrun itself; the other PEs are spinning in waits at
+# that time. It leaves nothing behind: no process, no file. Then SHMEM programs under valgrind and under mpirun, where
+# these are installed.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
@@ -30,9 +30,9 @@ wait $runner 2>/dev/null
 all_gone "oshrun killed with -9"
 
 LIMIT=120
-# it does not start where it cannot read the loader's symbols
+# valgrind does not start if it cannot read the loader's symbols
 if valgrind -q true 2>/dev/null; then
-	# without libtool's script in between
+	# without libtool's wrapper script
 	program=$top/examples/.libs/ring
 	[ -x "$program" ] || program=$top/examples/ring
 	LD_LIBRARY_PATH="$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# PEs without windows on each other: every access is a request that the target's progress runs, and is complete later,
-# as between hosts; without and with made-up hosts, which make collectives go over their leaders.
+# PEs without windows on each other: every access is a request that the target's progress executes, and completes later,
+# as between hosts; without and with made-up hosts, which make collectives go through their leaders.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -31,33 +31,33 @@ far 5 coll_sets SHMEM_FAKE_HOSTS=2x3
 far 5 "coll_mix 20" SHMEM_FAKE_HOSTS=3x2
 far 3 team_life
 far 4 team_life SHMEM_FAKE_HOSTS=2x2
-# few places for arrivals: what finds none is tried again
+# few slots for arrivals: a message that finds none is sent again
 far 3 typed_rma FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
 far 4 "coll_mix 20" FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
 far 2 "life cycles 3"
-# who waits and knows of nobody that needs its help: more PEs than meet in shmem_init
+# a PE that waits and does not know which PE needs its help: more PEs than connect to each other in shmem_init
 for cma in 0 1; do
 	far 5 help_near FI_PGAS_CMA=$cma
 	far 5 help_near FI_PGAS_CMA=$cma SHMEM_FAKE_HOSTS=2x3
 done
 far 5 help_near FI_PGAS_MAP=1
-# a host of two PEs and one of one, over the link: only its leader hears of other hosts, but whoever leaves must notice
-# (one machine plays them, whatever hosts the PEs above were on)
+# a host of two PEs and a host of one, over the link: only the leader receives from other hosts, but a PE that leaves
+# must notice the waiting PE (one machine plays both hosts, whatever hosts the PEs above were on)
 # shellcheck disable=SC2016  # for the shell of each PE
 expect 1 'PE 1 .*: exit: this PE leaves while another one waits' env FI_PGAS_NET=auto:lo \
 	"$top/launch/oshrun" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" barrier' \
 	"$top/shmem/tests/life_exit"
-# who cannot talk to each other hears why
+# hosts that cannot communicate get the reason
 # shellcheck disable=SC2016  # likewise
 expect bad 'lost: its link is over [^ ]*, ours over [^ ]*: set FI_PGAS_NET to the same on all hosts' \
 	"$top/launch/oshrun" -n 2 sh -c 'export FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) FI_PGAS_NET=socket:lo
 		[ $OSHRUN_RANK = 0 ] || FI_PGAS_NET=libfabric:lo
 		exec "$0"' "$top/shmem/tests/shmem_smoke"
-# what leaves as one packet
+# data that must leave as one packet
 # shellcheck disable=SC2016  # likewise
 good env FI_PGAS_NET=socket:lo "$top/launch/oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 300' \
 	"$top/shmem/tests/packets"
-# more long puts than the connection takes
+# more long puts than the connection accepts
 # shellcheck disable=SC2016  # likewise
 for thread in 0 1; do
 	good env FI_PGAS_NET=socket:lo FI_PGAS_NET_THREAD=$thread "$top/launch/oshrun" -n 2 sh -c \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_fortran.sh: module shmem by oshfort: every name compiles and links, the generic names work for every type on
-# several PEs, shared and from the archives; the example; the source as a user compiles it for a compiler of his own.
+# run_fortran.sh: module shmem with oshfort: every name compiles and links, the generic names work for every type on
+# several PEs, shared and from the archives; the example; the module compiled by the user, as for another compiler.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 fc=$(setting FC)
@@ -22,7 +22,7 @@ mv "$work/out" "$work/names.f90"
 good oshfort $flags -O0 "$work/names.f90" -o "$work/names"
 expect 0 '^1787 names of Fortran lead into the library' "$work/names"
 
-# -Wno-compare-reals: what was sent is compared with what arrives
+# -Wno-compare-reals: the test compares sent with received data
 typed="$src/shmem/tests/fortran_typed.F90 -ffree-line-length-none -Wall -Wextra -Werror -Wno-compare-reals -J $work"
 good oshfort $flags -O2 $typed -o "$work/typed"
 for n in 4 1 3; do
@@ -35,14 +35,14 @@ for n in 4 1; do
 done
 expect 0 '^ *put ' "$oshrun" --stats -n 2 "$work/heat"
 
-# archives of the build tree lie elsewhere than its shared libraries
+# the archives of the build tree are in another folder than its shared libraries
 good env OSHCC_LIBDIR="$top" oshfort $flags -O1 -static-libsma "$src/examples/heat.f90" -o "$work/static"
 expect 0 '^heat: 2 PEs agree' "$oshrun" -n 2 "$work/static"
 ldd "$work/static" >"$work/out"
 ! grep -q 'libsma\|libpgas' "$work/out"
 check "-static-libsma: no shared libsma"
 
-# a module of one's own: the source, compiled by hand, in a folder without ours
+# a module of the user's own: the source, compiled by hand, in a folder without the installed module
 mkdir "$work/own"
 cp "$top/shmem/fortran/shmem.f90" "$work/own"
 good sh -c "cd '$work/own' && $fc -O0 $flags -c shmem.f90 && OSHCC_FORTRANDIR='$work/own' oshfort $flags \

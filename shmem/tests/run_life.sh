@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The library's life: counted init and finalize, starting again, ending without finalize; alone, under oshrun, and under
-# mpirun and mpiexec.hydra where these are installed.
+# The library's life cycle: counted init and finalize, initializing again, ending without finalize; alone, under oshrun,
+# and under mpirun and mpiexec.hydra where these are installed.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
 life=$top/shmem/tests/life exits=$top/shmem/tests/life_exit opens=$top/shmem/tests/life_dlopen
 
-# counted, and again
+# counted, and repeated
 expect 0 'nested ok on 1' "$life" nested
 expect 0 'cycles ok on 1' "$life" cycles 12
 expect 0 'nested ok on 3' "$oshrun" -n 3 "$life" nested
@@ -15,7 +15,7 @@ expect 0 'cycles ok on 4' "$oshrun" -n 4 "$life" cycles 50
 expect 0 'threads ok on 2' "$oshrun" -n 2 "$life" threads
 expect 0 'old ok on 3' "$oshrun" -n 3 "$life" old
 
-# without finalize: alone, and with others that still use the memory of those who left
+# without finalize: alone, and with other PEs that still use the memory of those that left
 expect 0 'said before' "$exits" return
 for how in return pes mixed thread again; do
 	expect 0 'said before' "$oshrun" -n 4 "$exits" $how
@@ -24,7 +24,7 @@ expect 0 'destructor after' "$oshrun" -n 3 "$exits" order
 LIFE_WRAP=1 expect 0 '' "$oshrun" -n 3 "$exits"
 expect 0 '' "$oshrun" -n 3 "$opens" "$top/.libs/libsma.so"
 
-# wrong: somebody is named
+# errors: the message names a PE
 expect 7 'PE 1 .*status 7' "$oshrun" -n 3 "$exits" fails
 expect 1 'PE 1 .*without finalize' "$oshrun" -n 3 "$exits" quick
 expect 5 'status 5' "$oshrun" -n 3 "$exits" global-exit

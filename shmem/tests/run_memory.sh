@@ -13,7 +13,7 @@ done
 SHMEM_SYMMETRIC_SIZE=80M good "$run" -n 3 --no-aslr "$memory"
 SHMEM_SYMMETRIC_SIZE=100M SHMEM_DEBUG=1 good "$run" -n 2 "$memory"
 SHMEM_SYMMETRIC_SIZE=200M SHMEM_HUGE_PAGES=advise good "$run" -n 2 "$memory"
-# reserved huge pages: those that a machine has, or one line; a pool may be there, so ask for more than it can have
+# reserved huge pages: use those of the machine, or fail with one line; there may be a pool, so ask for more than it has
 pages=$(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo)
 kib=$(awk '$1 == "Hugepagesize:" { print $2 }' /proc/meminfo)
 if [ -n "$kib" ]; then
@@ -32,7 +32,7 @@ else
 	not_run "a heap in reserved huge pages: the pool of this system is too small"
 fi
 good "$run" -n 2 "$top/shmem/tests/untouched"
-# levels 0 to 3; several threads in several PEs at once
+# thread levels 0 to 3; several threads in several PEs at once
 for level in 0 1 2 3; do
 	good "$run" -n 2 "$threads" $level
 done
@@ -40,7 +40,7 @@ for n in 1 3 5; do
 	good "$run" -n $n "$threads" 3
 done
 good "$run" -n 64 "$top/shmem/tests/meet"
-# a heap that the host cannot have is refused with a reason, before anything else happens
+# a heap that the host has no room for is refused with a reason, before anything else happens
 SHMEM_SYMMETRIC_SIZE=1000T expect bad SHMEM_SYMMETRIC_SIZE "$run" -n 2 "$memory"
 if [ "${1:-}" = --long ]; then
 	SHMEM_SYMMETRIC_SIZE=5G good "$run" -n 2 "$memory" --long

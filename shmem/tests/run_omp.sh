@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: libshmem-omp with a real target runtime, clang's with the CPU as its device: what map clauses do is the same
-# with variables in partitions and without, and each kind of wrong use is told. The programs are compiled here, since
-# the compiler of the build may be another; see omp_target.sh.
+# Test: libshmem-omp with a real target runtime, clang's with the CPU as its device: map clauses do the same with
+# variables in partitions as with others, and each kind of wrong use is reported. The test compiles its programs itself,
+# since the compiler of the build may be a different one; see omp_target.sh.
 set -u
 . "$(dirname "$0")/wrong_use.sh"
 . "$(dirname "$0")/omp_target.sh"
@@ -19,7 +19,7 @@ for how in all device vars; do
 	diff "$work/plain" "$work/out" >"$work/err"
 	check "maps mean the same in a partition ($how)"
 done
-# memory of the host is memory that the CPU, as a device, can work on
+# host memory is memory that the CPU, as a device, can access
 SHMEM_SYMMETRIC_PARTITION1=32M good "$oshrun" -n 1 "$work/omp_map" all 1
 diff "$work/plain" "$work/out" >"$work/err"
 check "maps mean the same in a partition of kind host"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Symmetric partitions of host memory and of an emulated device: every call that takes symmetric addresses, near and
-# over the link, and each kind of wrong use. RUN_PARTITION_KIND=cuda tries that kind in place of the emulated one.
+# over the link, and each kind of wrong use. RUN_PARTITION_KIND=cuda tests that kind instead of the emulated one.
 set -u
 . "$(dirname "$0")/wrong_use.sh"
 LIMIT=120
@@ -23,12 +23,12 @@ good "$run" -n 2 "$tests/partition_static" 1 rma coll
 SHMEM_DEBUG=1 good "$run" -n 3 "$tests/partition" 1
 # each PE has a device of its own
 PGAS_EMULATED_DEVICE=apart good "$run" -n 3 "$tests/partition" 1
-# the CPU reaches the device's memory too, and copies by itself up to a limit
+# the CPU can access the device's memory too, and copies by itself up to a limit
 PGAS_EMULATED_DEVICE=mapped good "$run" -n 2 "$tests/partition" 1
 PGAS_EMULATED_DEVICE=mapped SHMEM_DEVICE_CPU_LIMIT=64 good "$run" -n 2 "$tests/partition" 1
-# the system lets no process take another's descriptors
+# as if the system did not let a process take another's descriptors
 PGAS_DEVICE_FDS=door good "$run" -n 4 "$tests/partition" 1
-# the kinds of drivers, with the fakes that devices/ is tested with
+# the kinds with drivers, on the fake drivers that test devices/
 if [ "$kind" = emulated ]; then
 	fakes=$top/devices/tests/.libs
 	for one in cuda hip ze; do
@@ -36,7 +36,7 @@ if [ "$kind" = emulated ]; then
 		good env "PGAS_${upper}_DRIVER=$fakes/fake_$one.so" SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=$one \
 			"$run" -n 2 "$tests/partition" 1
 	done
-	# reductions by kernels, of one PE for both of a device; one that goes wrong ends the job
+	# reductions by kernels, those of one PE for both PEs of a device; a kernel that fails ends the job
 	export PGAS_CUDA_DRIVER=$fakes/fake_cuda.so SHMEM_SYMMETRIC_PARTITION2=SIZE=2M:KIND=cuda
 	good "$run" -n 4 "$tests/partition_reduce" 2
 	FAKE_DRIVER_DEVICES=1 good "$run" -n 3 "$tests/partition_reduce" 2
@@ -44,7 +44,7 @@ if [ "$kind" = emulated ]; then
 	FAKE_DRIVER_FAIL=cuLaunchKernel:1:700 expect bad 'shmem_schar_sum_reduce: cuda: cuLaunchKernel' \
 		"$run" -n 2 "$tests/partition_reduce" 2
 	unset SHMEM_SYMMETRIC_PARTITION2
-	# other hosts, over a network that reaches the device by itself (fake_fabric.cpp); is not asked; refuses
+	# other hosts, over a network that accesses the device directly (fake_fabric.cpp); is not asked to; refuses
 	far_by() { # PATTERN [NAME=VALUE]
 		_pattern=$1
 		shift
@@ -60,14 +60,14 @@ if [ "$kind" = emulated ]; then
 	far_by 0 FAKE_FABRIC_REFUSE=1
 fi
 good "$run" -n 3 "$tests/partition_reduce" 1
-# beside host memory, not staged; run_tune.sh has the other way
+# mixed with host memory, not staged; run_tune.sh tests the staged path
 for n in 1 4; do
 	good "$run" -n $n "$tests/partition_stage" 1
 done
 # shellcheck disable=SC2016
 good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" 1' \
 	"$tests/partition_stage"
-# host memory of the others is not mapped; made-up hosts
+# the other PEs' host memory is not mapped; made-up hosts
 FI_PGAS_MAP=0 good "$run" -n 3 "$tests/partition" 1
 SHMEM_FAKE_HOSTS=2x2 good "$run" -n 4 "$tests/partition" 1
 # other hosts, over the link: two PEs and one, and one each
@@ -98,7 +98,7 @@ export SHMEM_DEBUG
 wrong hole shmem_long_p "not within one allocated block"
 wrong order shmem_long_p "not the same here and on PE"
 unset SHMEM_DEBUG
-# before anything is allocated
+# errors before anything is allocated
 SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=tape expect bad 'SHMEM_SYMMETRIC_PARTITION1.*tape' \
 	"$run" -n 2 "$tests/partition" 1
 SHMEM_SYMMETRIC_PARTITION1=nothing expect bad SHMEM_SYMMETRIC_PARTITION1 "$run" -n 2 "$tests/partition" 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs with device memory that end badly: a PE is killed while others copy from it, a driver or a device is missing or
-# has no memory left, PEs have different partitions, a partition is full. One clear line, and nothing is left behind.
+# Jobs with device memory that fail: a PE is killed while others copy from it, a driver or a device is missing or has no
+# memory left, PEs have different partitions, a partition is full. Each prints one clear line and leaves nothing behind.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=90
@@ -25,12 +25,12 @@ done
 killed hip get
 killed ze get
 export SHMEM_SYMMETRIC_PARTITION1=SIZE=8M:KIND=emulated
-# peers without a window: a PE that only copies memory of the device sends what it has in flight all the same
+# peers without a window: a PE that only copies device memory still sends what it has in flight
 for what in get put get put; do
 	expect 137 'PE 1 .*signal 9' env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$run" -n 5 "$program" 1 $what
 	all_gone "without mapping, $what"
 done
-# over the link the owner copies
+# over the link, where the owner copies
 # shellcheck disable=SC2016  # for the shell of each PE
 expect 137 'PE 1 .*signal 9' env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c \
 	'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 1 get' "$program"
@@ -40,7 +40,7 @@ for kind in host emulated cuda; do
 	SHMEM_SYMMETRIC_PARTITION1=SIZE=8M:KIND=$kind good "$run" -n 2 "$program" 1 exhausted
 done
 
-# drivers: none, one that lacks its functions, no device, no memory; on all PEs and on one
+# drivers: missing, without the needed functions, without a device, without memory; on all PEs and on one
 missing() { # kind words command...
 	_kind=$1 _words=$2
 	shift 2
@@ -61,7 +61,7 @@ all_gone "a device without memory"
 missing cuda 'the CUDA driver is missing' "$run" -n 3 sh -c \
 	'[ "$OSHRUN_RANK" != 1 ] || PGAS_CUDA_DRIVER=/nonexistent; exec "$0" 1 get' "$program"
 
-# a partition that a peer lacks
+# a partition that one PE lacks
 # shellcheck disable=SC2016
 expect bad 'SHMEM_SYMMETRIC_PARTITION variables of PE' "$run" -n 3 sh -c \
 	'[ "$OSHRUN_RANK" != 2 ] || unset SHMEM_SYMMETRIC_PARTITION1; exec "$0" 1 get' "$program"

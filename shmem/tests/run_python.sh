@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_python.sh: OpenSHMEM from Python. binding.py loads libsma by ctypes and does what a binding does; where shmem4py
-# can be imported, it runs on this library, too (NOTES in shmem(7) say how to build it); with SHMEM4PY_TESTS=FOLDER its
-# own tests, from the folder test of its sources.
+# run_python.sh: OpenSHMEM from Python. binding.py loads libsma by ctypes and does what a binding does; if shmem4py can
+# be imported, it runs on this library too (NOTES in shmem(7) describe how to build it); with SHMEM4PY_TESTS=FOLDER its
+# own tests run as well, from the folder test of its sources.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 python_has ctypes || skip "no Python with ctypes"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Teams: shapes, wrong arguments, contexts, random trees, 1,000 live ones, overlapping ones that reduce 16,384 long
-# doubles at the same time by every algorithm, 20,000 made and destroyed (--long: 1,000,000); with both ways to agree on
-# memory.
+# Teams: shapes, wrong arguments, contexts, random trees, 1,000 live teams, overlapping teams that reduce 16,384 long
+# doubles at the same time by every algorithm, 20,000 teams made and destroyed (--long: 1,000,000); with both ways to
+# agree on memory.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 long=${1:-${PGAS_TEST_LONG:-}}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives on device memory that are staged through host memory, as SHMEM_TUNE_FILE says: results, near and over the
-# link; wrong files; and shmem-tune, which writes such a file.
+# Collectives on device memory that are staged through host memory as SHMEM_TUNE_FILE specifies: results, near and over
+# the link; wrong files; and shmem-tune, which writes such a file.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
@@ -25,7 +25,7 @@ SHMEM_DEBUG=1 good "$run" -n 3 "$tests/partition" 1 coll sets
 # shellcheck disable=SC2016  # for the shell of each PE
 good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" 1 coll sets' \
 	"$tests/partition"
-# by chance beside host memory: near, each PE with a device of its own, unmapped, over the link
+# randomly mixed with host memory: near, each PE with a device of its own, unmapped, over the link
 for n in 1 2 5; do
 	good "$run" -n $n "$tests/partition_stage" 1
 done
@@ -37,10 +37,10 @@ for hosts in '2 + OSHRUN_RANK / 2' '2 + OSHRUN_RANK'; do
 	good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c "FI_PGAS_TEST_HOSTS=\$(($hosts))"' exec "$0" 1' \
 		"$tests/partition_stage"
 done
-# threads: not staged, and as good
+# threads: not staged, and equally correct
 good "$run" -n 2 "$tests/partition" 1 threads coll
 export PGAS_CUDA_DRIVER="$top/devices/tests/.libs/fake_cuda.so"
-# it is this file that decides: how often the driver is waited for tells
+# the file decides: the number of waits for the driver shows it
 for devices in 1 2; do
 	for n in 1 3; do
 		FAKE_DRIVER_DEVICES=$devices SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda \
@@ -49,10 +49,10 @@ for devices in 1 2; do
 	FAKE_DRIVER_DEVICES=$devices SHMEM_TUNE_FILE='' SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda \
 		good "$run" -n 3 "$tests/partition_stage" 1 direct
 done
-# reductions are kernels (run_partition.sh) but for this file
+# reductions would be kernels (run_partition.sh) without this file
 FAKE_DRIVER_FAIL=cuLaunchKernel:1:700 SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda \
 	good "$run" -n 3 "$tests/partition_reduce" 1
-# the row for most PEs that the team has is taken: none of 1
+# a row applies from its number of PEs up to that of the next row: for 2 PEs the row of 1, which stages nothing
 printf 'cuda reduce 1 0\ncuda reduce 3 131072\ncuda scan 1 131072\n' >"$work/three"
 FAKE_DRIVER_FAIL=cuLaunchKernel:1:700 SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda SHMEM_TUNE_FILE="$work/three" \
 	expect bad 'cuda: cuLaunchKernel' "$run" -n 2 "$tests/partition_reduce" 1
@@ -74,7 +74,7 @@ expect bad 'SHMEM_TUNE_FILE of PE' "$run" -n 2 sh -c \
 	'[ "$OSHRUN_RANK" = 0 ] || unset SHMEM_TUNE_FILE; exec "$0" 1 sets' "$tests/partition"
 unset SHMEM_TUNE_FILE SHMEM_SYMMETRIC_PARTITION1
 
-# the program
+# shmem-tune itself
 tune=$top/shmem-tune
 PATH=$(dirname "$oshrun"):$PATH
 export PATH

@@ -27,7 +27,7 @@ wrong unaligned shmem_long_atomic_add "not aligned"
 wrong stride "shmem_long_iput" "strides are 0 and 1"
 wrong free-twice "shmem_free" "freed before"
 wrong after "after shmem_finalize"
-# static data of a shared library: by the cold path, by the fault handler, and from inlined code
+# static data of a shared library: on the cold path, in the fault handler, and from inlined code
 outside='is static data of liboutside.so: only the program'
 pes=5 # more than shmem_init connects by itself
 wrong library shmem_long_p "$outside"
@@ -40,7 +40,7 @@ for call in p g put get amo; do
 	wrong library-$call "$outside"
 done
 wrong stack "not symmetric"
-# linked from the archive: the program's code cannot be told from ours by where it lies
+# linked from the archive: addresses do not tell the program's code from the library's
 program=$top/shmem/tests/shmem_wrong_static
 wrong pe-high shmem_long_p "PE number 2 is outside 0..1"
 pes=5
@@ -54,10 +54,10 @@ for program in "$top/shmem/tests/shmem_wrong_static" "$top/shmem/tests/shmem_wro
 	[ $rc -ne 0 ] && ! grep -q ' PE number \|symmetric' "$work/out"
 	check "${program##*/}: a crash of the program's own is not taken for wrong use"
 done
-# who prints it says which PE, once
+# the message names the PE that prints it, once
 expect 1 '^oshrun: PE [01] ([^)]*): ended the job with status 1: shmem_long_p: ' "$run" -n "$pes" "$program" pe-high
 expect bad '^pgas: PE 0: shmem_long_p: ' "$program" pe-high
-# what only SHMEM_DEBUG finds
+# errors that only SHMEM_DEBUG detects
 export SHMEM_DEBUG=1
 wrong overlap shmem_putmem overlap
 wrong hole shmem_long_p "not within one allocated block"
@@ -67,7 +67,7 @@ wrong pe-high shmem_long_p "PE number 2 is outside 0..1"
 wrong stack shmem_long_g "not symmetric"
 wrong free-twice "shmem_free" "freed before"
 wrong library-p shmem_long_p "$outside"
-# a hint that nobody knows is a hint
+# an unknown hint is only a hint
 expect 0 'unknown hints 0x10000000000 are ignored' "$run" -n 2 "$program" hints
 unset SHMEM_DEBUG
 expect 7 '' "$run" -n 3 "$program" global-exit

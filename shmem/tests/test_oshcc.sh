@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test_oshcc.sh OSHCC INCLUDEDIR: the compiler wrapper: what it prints, what it passes on, both languages, a moved
-# installation.  Links nothing, so it needs no library.
-# PGAS_TEST_OSHCC, PGAS_TEST_INCLUDE: the arguments, when there are none.
+# installation. Links nothing, so it needs no library.
+# PGAS_TEST_OSHCC, PGAS_TEST_INCLUDE: used if there are no arguments.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 oshcc=${1:-${PGAS_TEST_OSHCC:-}} include=${2:-${PGAS_TEST_INCLUDE:-}}
@@ -12,7 +12,7 @@ if [ -z "$oshcc" ] || [ -z "$include" ]; then
 	exit 2
 fi
 include=$(cd "$include" && pwd)
-# has PATTERN COMMAND...: ends well, and its output has a line that matches; hasnt: and has none
+# has PATTERN COMMAND...: the command succeeds, and a line of its output matches; hasnt: no line matches
 has() {
 	expect 0 "$@"
 }
@@ -59,7 +59,7 @@ expect 2 'oshfort: --inline and --check are for C' "$work/bin/oshfort" --inline 
 has '^usage: oshfort' "$work/bin/oshfort" --help
 has '^usage: oshc++' "$work/bin/oshc++" --help
 
-# really compiles, in both languages, through a path with a space
+# compiles for real, in both languages, through a path with a space
 unset OSHCC_CC OSHCC_CXX
 printf '#include <shmem.h>\nint main(void) { return SHMEM_MAJOR_VERSION; }\n' >"$work/a b/x.c"
 cp "$work/a b/x.c" "$work/a b/x.cpp"
@@ -68,7 +68,7 @@ hasnt 'error' "$work/bin/oshc++" -c "$work/a b/x.cpp" -o "$work/a b/cxx.o"
 [ -s "$work/a b/c.o" ] && [ -s "$work/a b/cxx.o" ]
 check "there are object files"
 
-# moved as a whole: headers beside the script win over the configured place
+# moved as a whole: headers next to the script take precedence over the configured place
 unset OSHCC_INCLUDEDIR OSHCC_LIBDIR OSHCC_FORTRANDIR
 mkdir -p "$work/include"
 cp "$include"/*.h "$work/include/"

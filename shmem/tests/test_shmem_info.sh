@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test_shmem_info.sh SHMEM_INFO: what shmem-info prints, as text and as JSON, and its exit codes.
-# PGAS_TEST_INFO: the argument, when there is none.
+# PGAS_TEST_INFO: used if there is no argument.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 info=${1:-${PGAS_TEST_INFO:-}}

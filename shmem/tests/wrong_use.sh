@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# wrong_use.sh: what the tests of wrong use share. They set $program and $pes, and end with finish.
+# wrong_use.sh: shared code for tests of wrong use. They set $program and $pes, and end with finish.
 . "$(dirname "$0")/../../tests/harness.sh"
 run=$oshrun
 
-# wrong KIND WORDS...: the program, told to do that, ends with status 1, and all of the words appear
+# wrong KIND WORDS...: runs the program with KIND; it must end with status 1, and print all of the words
 wrong() {
 	kind=$1
 	shift

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: the borders around teams/. Its files name neither of its clients nor the provider, and include nothing but
-# their own headers, those of base/ and counters/, and the system's. Its clients do not include each other's headers.
+# Test: the borders around teams/. Its files name neither its clients nor the provider, and include only their own
+# headers, those of base/ and counters/, and system headers. Its clients do not include each other's headers.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 include='^[[:space:]]*#[[:space:]]*include'
 
-# Prints what is wrong in the tree DIR, a heading before each kind.
+# Prints all violations in the tree DIR, with a heading before each kind.
 faults() { # DIR
 	cd "$1" || exit 1
 	local sources
@@ -27,7 +27,7 @@ say() { # HEADING COMMAND...
 	found=$("$@") && printf '%s\n%s\n' "$heading" "$found"
 }
 
-# A header of the system has no folder in its name, or sys/.
+# The name of a system header has no folder, or sys/.
 ours='<(teams/teams_[a-z]+|pgas/pgas_[a-z]+)\.hp*>|"(teams_[a-z]+|forked)\.hpp"'
 systems='<(sys/)?[a-z_]+(\.h)?>'
 foreign() { # FILE...
@@ -42,7 +42,7 @@ if [ -n "$found" ]; then
 	bad=1
 fi
 
-# A check that finds nothing must be one that would find something.
+# The check must be able to fail: insert violations into a copy and expect it to report them.
 copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 while read -r file line; do

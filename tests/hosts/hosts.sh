@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# hosts.sh: for tests on several fake hosts, after harness.sh. The hosts go when the test ends.
-#	hosts_up N [OPTION...]		brings them up anew; leaves the test (77) where that is not allowed
-#	launchers			sets $launchers to the names of those that start a program on another host here
-#	job LAUNCHER SHAPE COMMAND...	runs it to its end; SHAPE 2,1 is two processes on h1 and one on h2. Leaves $rc,
-#					and what it printed in $work/out
-#	start LAUNCHER SHAPE COMMAND...	the same in the background; leaves $runner
-#	clean WORDS			nothing runs on any host, soon
+# hosts.sh: for tests on several fake hosts, sourced after harness.sh. The hosts are taken down when the test ends.
+#	hosts_up N [OPTION...]		brings them up anew; returns 77 where that is not allowed
+#	launchers			sets $launchers to the launchers that can start a program on another host here
+#	job LAUNCHER SHAPE COMMAND...	runs it to its end; SHAPE 2,1 is two processes on h1 and one on h2. Leaves its
+#					status in $rc and its output in $work/out
+#	start LAUNCHER SHAPE COMMAND...	the same in the background; sets $runner
+#	clean WORDS			checks that soon nothing runs on any host
 
-# absolute: launchers run the agent in folders of their choice
+# absolute: launchers run the agent in folders of their own choice
 src=$(cd "$src" && pwd)
 hosts=$src/tests/hosts/fakehosts agent=$src/tests/hosts/agent
 OSHRUN=${OSHRUN:-$top/launch/oshrun}
@@ -23,13 +23,13 @@ hosts_up() {
 	"$hosts" up "$@" --owner $$ --seconds "${hosts_seconds:-1800}" --share "$top" --share "$src" --share "$work"
 }
 
-# Every variable that a job might be told something by, for launchers that pass on only what is named.
+# Every variable that may configure a job, for launchers that pass on only the variables named to them.
 named_variables() {
 	env | grep -v '_TEST_' |
 		sed -n 's/^\(\(FI\|SHMEM\|GASNET\|PGAS\|ASAN\|LSAN\|TSAN\|UBSAN\|IPATH\)_[A-Za-z0-9_]*\)=.*/-x \1/p'
 }
 
-# Prints the command line that starts so many processes on each host.
+# Prints the command line that starts the given number of processes on each host.
 launch_line() {
 	_at='' _i=0 _n=0
 	for _pes in $(echo "$2" | tr , ' '); do
@@ -39,7 +39,7 @@ launch_line() {
 	done
 	case $1 in
 	mpirun)
-		# uid 0 also in a user namespace; its own networks are not what is tested
+		# also in a user namespace we have uid 0; Open MPI's own networks are not under test
 		echo "$mpirun --allow-run-as-root --bind-to none --mca plm_rsh_agent $agent" \
 			"--mca plm_rsh_no_tree_spawn 1 --host $_at $(named_variables | tr '\n' ' ') -n $_n"
 		;;

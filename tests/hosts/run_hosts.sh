@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# SHMEM and GASNet programs on 2 and 3 fake hosts with different numbers of processes, by every launcher that is here;
-# IPv6 alone, several interfaces, a PID namespace each; a killed and a stopped process, a pulled cable, delay and loss.
-# --long (make check-hosts): also every script of SHMEM, GASNet and the examples on 2 and on 3 hosts by oshrun, many
-# programs by the other launchers, and 16 hosts with 8 processes each. TEST_HOSTS_PARTS=scale,scripts,... and
-# TEST_HOSTS_LAUNCHERS=hydra make it shorter, TEST_HOSTS_SCRIPTS="..." names other scripts.
+# SHMEM and GASNet programs on 2 and 3 fake hosts with different numbers of processes, by every launcher that is
+# installed; IPv6 alone, several interfaces, a PID namespace for each host; a killed and a stopped process, a pulled
+# cable, delay and loss. --long (make check-hosts): also every script of SHMEM, GASNet and the examples on 2 and on 3
+# hosts by oshrun, many programs by the other launchers, and 16 hosts with 8 processes each.
+# TEST_HOSTS_PARTS=scale,scripts,... and TEST_HOSTS_LAUNCHERS=hydra select a part of this, TEST_HOSTS_SCRIPTS="..."
+# names other scripts.
 set -u
 . "$(dirname "$0")/../harness.sh"
 . "$(dirname "$0")/hosts.sh"
@@ -26,7 +27,7 @@ part() { case ",$chosen," in *",$1,"*) ;; *) return 1 ;; esac; }
 probe=$top/boot/tests/boot_probe shmem=$top/shmem/tests gasnet=$top/gasnet-conduit/tests
 own=$top/tests/hosts/hosts_job
 
-# runs LAUNCHER SHAPE TEXT PROGRAM...: to the end, with status 0 and a line that matches
+# runs LAUNCHER SHAPE TEXT PROGRAM...: the program must end with status 0 and print a line that matches TEXT
 runs() {
 	_by=$1 _on=$2 _text=$3
 	shift 3
@@ -63,7 +64,7 @@ gasnet_long="gasnet_threads:
 gasnet_am_par:
 gasnet_flood_par:50
 gasnet_job_parsync:"
-# what is run by oshrun on 2 and on 3 hosts as it is on one; run_align.sh wants windows to all PEs, or to none
+# the scripts that oshrun runs on 2 and on 3 hosts; run_align.sh is not one: it needs windows to all PEs, or to none
 scripts=${TEST_HOSTS_SCRIPTS:-"examples/run.sh shmem/tests/run_smoke.sh shmem/tests/run_typed.sh shmem/tests/run_coll.sh
 	shmem/tests/run_teams.sh shmem/tests/run_memory.sh shmem/tests/run_life.sh shmem/tests/run_ends.sh
 	shmem/tests/run_wrong.sh shmem/tests/run_coll_wrong.sh shmem/tests/run_far.sh gasnet-conduit/tests/run_jobs.sh
@@ -81,7 +82,7 @@ fi
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
-# all LAUNCHER SHAPE KIND LIST: "program:arguments" in each line
+# all LAUNCHER SHAPE KIND LIST: each line of LIST is "program:arguments"
 all() {
 	echo "$4" >"$work/list"
 	while IFS=: read -r program arguments <&3; do
@@ -92,7 +93,7 @@ all() {
 		runs "$1" "$2" "$_words" "$_folder/$program" $arguments
 	done 3<"$work/list"
 }
-# Slurm: its daemons are on the hosts, so nothing can be said about what is left there until they are gone
+# Slurm's daemons run on the hosts, so "clean" can only be checked after they are gone
 slurm_programs() {
 	if ! slurm_up 3; then
 		not_run "srun: $why"
@@ -122,10 +123,10 @@ programs() {
 	runs "$first" 2,2 'as it should' "$own" flood 2000
 	runs "$first" 2,1 'as it should' "$own" ring 1
 	runs "$first" 1,1 'as it should' "$own" wait 1
-	# it wants windows to all PEs, or to none
+	# align needs windows to all PEs, or to none
 	FI_PGAS_MAP=0 runs "$first" 1,1 '' "$shmem/align" --no-window
 	if [ -z "$long" ]; then
-		# the launchers take turns: what they differ in has been tried above
+		# the launchers take turns: the runs above have tested their differences
 		set -- $launchers
 		all "$1" 1,1 shmem "$programs_short"
 		[ $# -lt 2 ] || shift
@@ -163,7 +164,7 @@ fi
 
 # --- scripts that were written for one host ---------------------------------------------------------------------------
 
-# a script takes LIMIT for each of its commands; all of them, some minutes on this many hosts
+# LIMIT bounds each command of a script; a whole script may take some minutes on this many hosts
 child=
 at_exit '[ -z "$child" ] || kill -TERM "$child"'
 scripts() {
@@ -194,7 +195,7 @@ FI_PGAS_PEER_TIMEOUT=2
 export FI_PGAS_PEER_TIMEOUT
 victims() { "$hosts" ps "$1" | sed -n "s|^$1 \([0-9]*\) [^ ]*$2.*|\1|p"; } # host, program
 ended() { ! kill -0 "$runner" 2>/dev/null; }
-# fault WHAT LAUNCHER SHAPE PROGRAM...: the last process on h2 is killed, or h2 is cut off
+# fault WHAT LAUNCHER SHAPE PROGRAM...: kills the last process on h2, or cuts h2 off
 fault() {
 	_what=$1 _by=$2
 	shift
@@ -214,7 +215,7 @@ fault() {
 	esac
 	check "$_title: process $_victim"
 	if [ "$_what" = cut ]; then
-		# a launcher of others may sit on a dead connection for long; our processes may not
+		# a third-party launcher may wait on a dead connection for long; our processes may not
 		none_of_ours() { [ -z "$(victims h1 hosts_job)$(victims h2 hosts_job)" ]; }
 		within 300 none_of_ours
 		check "$_title: the processes end"
@@ -237,8 +238,8 @@ fault() {
 	fi
 	clean "$_title"
 }
-# pause NET SHAPE PROGRAM...: by oshrun, the last process on h2 is stopped for five times FI_PGAS_PEER_TIMEOUT, and the
-# job ends well right after it goes on
+# pause NET SHAPE PROGRAM...: under oshrun, the last process on h2 is stopped for five times FI_PGAS_PEER_TIMEOUT; the
+# job must end well soon after the process continues
 pause() {
 	_usual=$FI_PGAS_NET FI_PGAS_NET=$1
 	shift
@@ -286,8 +287,8 @@ done
 case " $faulty " in *" oshrun "*) pauses ;; *) [ -z "$faulty" ] || not_run "stop: no oshrun" ;; esac
 unset FI_PGAS_PEER_TIMEOUT
 
-# An outage that is shorter than FI_PGAS_PEER_TIMEOUT ends nothing.
-# survives WHAT SECONDS SHAPE PROGRAM...: h2 is cut off (cut), or is cut off before the job begins (first), for so long
+# An outage that is shorter than FI_PGAS_PEER_TIMEOUT must not end the job.
+# survives WHAT SECONDS SHAPE PROGRAM...: cuts h2 off for SECONDS, while the job runs (cut) or before it starts (first)
 survives() {
 	_what=$1 _seconds=$2
 	shift 2
@@ -342,7 +343,7 @@ others() {
 
 # --- many -------------------------------------------------------------------------------------------------------------
 
-# 128 processes on a few cores, with the library's own limits: whoever waits must leave the cores to the others
+# 128 processes on a few cores, with the library's own limits: a process that waits must leave the cores to the others
 scale() {
 	hosts_up 16
 	_shape=8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 _times=

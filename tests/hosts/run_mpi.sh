@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI over two fake hosts, by the provider of this build: Open MPI (mtl/ofi, btl/ofi) under its own launcher and under
-# oshrun, and MPICH where it was built for libfabric. They get no other way, and a run with a provider that does not
-# exist must fail: so a pass means that ours carried the bytes.
+# MPI over two fake hosts, through the provider of this build: Open MPI (mtl/ofi, btl/ofi) under its own launcher and
+# under oshrun, and MPICH if it was built for libfabric. They may use no other transport, and a run with a provider that
+# does not exist must fail: so a pass means that our provider carried the bytes.
 set -u
 . "$(dirname "$0")/../harness.sh"
 . "$(dirname "$0")/hosts.sh"
 hosts_up 2
 [ $? -ne 77 ] || skip "$_why"
 launchers
-# four ranks that poll all the time, on few cores: some get no turn for seconds
+# four ranks that poll all the time on few cores: some are not scheduled for seconds
 IPATH_NO_BACKTRACE=1 FI_PGAS_PEER_TIMEOUT=120
 export IPATH_NO_BACKTRACE FI_PGAS_PEER_TIMEOUT
 
-# mpi PROVIDER LAUNCHER SHAPE ARGUMENT: leaves $rc, and how many parts passed in $got
+# mpi PROVIDER LAUNCHER SHAPE ARGUMENT: sets $rc, and $got to the number of parts that passed
 mpi() {
 	FI_PROVIDER=$1 OMPI_MCA_mtl_ofi_provider_include=$1 OMPI_MCA_opal_common_ofi_provider_include=$1
 	export FI_PROVIDER OMPI_MCA_mtl_ofi_provider_include OMPI_MCA_opal_common_ofi_provider_include
@@ -39,7 +39,7 @@ refused() {
 
 # --- Open MPI ---------------------------------------------------------------------------------------------------------
 
-# components NAME=VALUE...: what Open MPI may use; oshrun has to be told the names of such variables
+# components NAME=VALUE...: selects what Open MPI may use; oshrun must be given the names of such variables
 components() {
 	# shellcheck disable=SC2046  # words
 	unset $(env | sed -n 's/^\(OMPI_MCA_[A-Za-z0-9_]*\)=.*/\1/p') 2>/dev/null
@@ -94,7 +94,7 @@ mpich() {
 }
 if mpich; then
 	kind=MPICH
-	# ranks of one host too: not by its own shared memory
+	# ranks of one host must use the provider too, not MPICH's own shared memory
 	MPIR_CVAR_NOLOCAL=1
 	export MPIR_CVAR_NOLOCAL
 	for shape in 2 1,1 2,2; do

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # slurm.sh: a Slurm of our own over fake hosts, for a test that has sourced hosts.sh and brought hosts up.
-#	slurm_up N	a controller on h1 and a daemon on each of N hosts; or returns 1, and $why says why not
+#	slurm_up N	a controller on h1 and a daemon on each of N hosts; or returns 1 with the reason in $why
 #	slurm_down
-# TmpFS is the one folder of a host that is its own: servers of PMIx have files of one name there.
-# All that belongs to it is in $work/slurm and told by SLURM_CONF; own_slurm.sh of boot/tests does the same on one host.
+# TmpFS is the one folder that is private to each host: PMIx servers create files of the same name there. Everything
+# else is in $work/slurm, and SLURM_CONF names it; own_slurm.sh of boot/tests does the same on one host.
 . "$src/tests/slurm_conf.sh"
 
 slurm_configure() { # number of hosts, cgroup plugin

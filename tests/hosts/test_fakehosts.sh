@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The fake hosts themselves: each has what is its own, they reach one another, a cable can be pulled, and nothing is
-# left of them, whoever ends.
+# The fake hosts themselves: each has its own resources, they reach one another, a cable can be pulled, and nothing is
+# left of them, whichever process ends them.
 set -u
 . "$(dirname "$0")/../harness.sh"
 src=$(cd "$src" && pwd)
@@ -20,7 +20,7 @@ says() {
 	[ "$_got" = "$_text" ]
 	check "$_host: $*: $_got"
 }
-# A line from one to the other by TCP, in the shell that has it.
+# A TCP connection from one host to another, by a shell that supports it.
 reached() { # from, to
 	command -v bash >/dev/null || return 0
 	bounded "$hosts" exec "$1" bash -c ": </dev/tcp/$2/1" 2>&1 | grep -q 'refused'
@@ -37,7 +37,7 @@ expect 7 '' "$hosts" exec h1 sh -c 'exit 7'
 reached h1 h3 && reached h3 h2 && reached h2 10.88.0.1
 check "each reaches the others"
 expect 1 'up in' "$hosts" up 2
-# what an agent of launchers must do as ssh does
+# an agent for launchers must behave as ssh does
 HIDDEN=1 expect 0 '^h2  $' "$agent" -x -o BatchMode=yes h2 'echo $(hostname) "$HIDDEN"' '""'
 expect 0 '^h3$' "$agent" h1 "$agent" h3 hostname
 expect 255 'resolve' "$agent" h9 true
@@ -74,7 +74,7 @@ check "down ends what runs there"
 [ ! -e "$FAKEHOSTS_DIR" ]
 check "down leaves no file"
 
-# whoever brought them up is killed with its whole process group: the keeper takes them down
+# the process that brought the hosts up is killed with its whole process group: the keeper takes the hosts down
 setsid sh -c '"$0" up 2 --pids --own-tmp && "$0" exec h1 sleep 301' "$hosts" >"$work/out" 2>&1 &
 owner=$!
 if within 100 eval '"$hosts" ps 2>/dev/null | grep -q "sleep 301"'; then
@@ -90,7 +90,7 @@ fi
 wait 2>/dev/null
 "$hosts" down
 
-# as many CPUs as there are, dealt out; one more than there are, shared
+# exactly as many CPUs as there are: each host gets its own; one more than there are: shared
 cpus_of() { "$hosts" exec "$1" sh -c 'taskset -cp $$' | sed 's/.*: //'; }
 all=$(taskset -cp $$ | sed 's/.*: //')
 if [ "$(nproc)" -ge 2 ]; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# About a minute of tests/stress/run_many: programs whose PEs wait for each other without mapped memory, in an order by
-# chance, idle and loaded; and that run_many says what failed and what hung.
+# About a minute of tests/stress/run_many: programs whose PEs wait for each other without mapped memory, in random
+# order, idle and loaded; and checks that run_many reports what failed and what hung.
 set -u
 . "$(dirname "$0")/../harness.sh"
 # shellcheck disable=SC2154  # harness.sh
@@ -19,7 +19,7 @@ sed 's/^/# /' "$work/out"
 grep -q '^[1-9][0-9]* runs: 0 failed, 0 hung' "$work/out"
 check "the last line sums up"
 
-# programs of our own: one fails, one hangs
+# programs made here: one fails, one hangs
 mkdir -p "$work/lists/launch"
 ln -s "$top/launch/oshrun" "$work/lists/launch/oshrun"
 printf '#!/bin/sh\nexit ${1:-3}\n' >"$work/lists/fails"
@@ -46,8 +46,8 @@ check "stacks of what hung are kept"
 ! grep -qs "$work/lists/[h]angs" /proc/[0-9]*/cmdline
 check "nothing of it is left"
 
-# Programs that make check builds, and with what they are linked: those of several processes have a line.
-# A copy: a Makefile that is included may be made anew.
+# The programs that make check builds, and the libraries they are linked with: each program of several processes must
+# have a line in programs.def. Works on a copy: make may remake a Makefile that is included.
 cp "$top/Makefile" "$work/Makefile"
 printf 'include %s/Makefile\nprograms:; @:$(foreach p,$(check_PROGRAMS:$(EXEEXT)=),$(info $p %s))\n' "$work" \
 	'$($(subst -,_,$(subst .,_,$(subst /,_,$p)))_LDADD)' >"$work/programs.mk"

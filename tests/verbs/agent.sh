@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# agent.sh HOST COMMAND...: what ssh is between real hosts, for the guests of tests/verbs/run, which have no ssh: the
-# words are joined and given to a shell on that guest. For oshrun --launch-agent. Standard input and output go along,
-# the exit status does not.
+# agent.sh HOST COMMAND...: does for the guests of tests/verbs/run, which have no ssh, what ssh does for real hosts:
+# joins the words and gives them to a shell on that guest. For oshrun --launch-agent. Standard input and output are
+# passed on, the exit status is not.
 #
-# agent.sh --listen: answers such calls on this guest, for ever. The command comes in one line, before its input.
+# agent.sh --listen: serves such calls on this guest, forever. The command comes in one line, before its input.
 port=7777 busybox=/run/busybox self=$(readlink -f "${BASH_SOURCE[0]}")
 
 case ${1-} in
@@ -18,7 +18,7 @@ case ${1-} in
 esac
 host=$1
 shift
-# cat lives until the caller closes its end; it must not keep the caller's stderr open when nc is gone
+# cat lives until the caller closes its end; it must not keep the caller's stderr open after nc has ended
 exec 3<&0
 exec "$busybox" nc -w 20 "$host" $port < <(
 	base64 -w 0 <<<"$*"

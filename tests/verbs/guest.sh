@@ -2,23 +2,24 @@
 # shellcheck shell=bash
 #
 # guest.sh: QEMU guests with a Soft-RoCE device, rxe0, for tests/verbs/run, which sources it and sets
-#	$arch, $root	whose programs run in the guest, and the root folder that it sees
+#	$arch, $root	the architecture of the programs in the guest, and the root folder that it sees
 #	$cache		where kernel and initrd are kept
 #	$work		a folder of this run; $work/share is /run/verbs in every guest
-# and has the words say and cannot.
+# and defines the functions say and cannot.
 # shellcheck disable=SC2154  # these
 #
 #	guest_prepare				kernel and initrd into $cache, unless they are there
 #	guest_start NAME SECONDS PREFIX LINE	boots a guest that runs the line of bash; the lines that it prints get
-#						the prefix. For g2 it needs a g1, and both have one wire.
-#	guest_wait NAME				until it is off; the status of its line, 125 when it has none
-#	guest_end				ends all that run
+#						the prefix. g2 needs a running g1, and one wire joins the two.
+#	guest_wait NAME				waits until it is off; returns the status of its line, or 125 if there
+#						is no status
+#	guest_end				ends all running guests
 
 declare -A guest_pid=() guest_filter=()
 guest_cpus=2 guest_memory=3072 guest_wire=''
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# pauth-impdef: the standard's own pointer authentication takes long to emulate
+# pauth-impdef: the architected algorithm for pointer authentication is slow to emulate
 case $arch in
 x86_64) debian=amd64 qemu_package=qemu-system-x86 console=ttyS0 machine=(-M q35 -cpu max) ;;
 aarch64)
@@ -31,7 +32,7 @@ esac
 # --- packages ---------------------------------------------------------------------------------------------------------
 
 there() { [ -e "$1" ]; }
-# The names of the packages that are missing on this machine; what belongs into the guest's root is looked for there.
+# Prints the packages that are missing on this machine; files that belong in the guest's root are searched for there.
 missing_here() {
 	local tool
 	for tool in "qemu-system-$arch:$qemu_package" depmod:kmod cpio:cpio xz:xz-utils setpriv:util-linux; do
@@ -73,8 +74,8 @@ need_packages() {
 
 # --- kernel and initrd ------------------------------------------------------------------------------------------------
 
-# apt for the guest's architecture. Where that is not this machine's, it gets folders of its own, so that nothing here
-# changes.
+# Runs apt for the guest's architecture. If that is not this machine's, apt gets folders of its own, so that nothing
+# changes here.
 apt_for_guest() {
 	local own=()
 	if [ "$(dpkg --print-architecture)" != "$debian" ]; then
@@ -86,7 +87,7 @@ apt_for_guest() {
 	timeout 240 "$1" -q "${own[@]}" -o APT::Sandbox::User=root "${@:2}" 2>>"$work/apt" </dev/null
 }
 
-# They are unpacked, never installed.
+# The packages are only unpacked, never installed.
 fetch_kernel() {
 	local image try
 	for image in apt-get apt-cache dpkg-deb; do
@@ -101,7 +102,7 @@ fetch_kernel() {
 		fi
 		[ $try = 1 ] || cannot "cannot download linux-image-$debian and busybox-static:" \
 			"$(grep '^E:' "$work/apt" | tail -n 1)"
-		# the lists may be old, and name a kernel that the server has no more
+		# the lists may be old, and name a kernel that the server no longer has
 		apt_for_guest apt-get update >>"$work/apt" || true
 	done
 	for image in "$work"/*.deb; do
@@ -110,8 +111,9 @@ fetch_kernel() {
 	[ -d "$work/unpacked/lib/modules" ] || mv "$work/unpacked/usr/lib/modules" "$work/unpacked/lib/"
 }
 
-# The modules in the order in which they load: crc32_generic is not named as a need of rdma_rxe, which asks for it, nor
-# are gcm and ghash_generic as needs of tls. The last three are for tests/hosts, whose hosts are namespaces on a bridge.
+# The modules in the order in which they are loaded: rdma_rxe does not declare crc32_generic, which it requests, as a
+# dependency, nor does tls declare gcm and ghash_generic. The last three are for tests/hosts, whose hosts are namespaces
+# on a bridge.
 put_modules() { # version, folder
 	local module file
 	depmod -b "$work/unpacked" "$1"
@@ -134,7 +136,7 @@ put_modules() { # version, folder
 	grep -q '^rdma_rxe' "$2/modules/order" || cannot "the kernel $1 has no rdma_rxe"
 }
 
-# QEMU starts an ELF kernel for x86_64 by itself; the image around it would unpack it, emulated.
+# QEMU starts an x86_64 ELF kernel directly; from the compressed image, the emulated guest would have to unpack it.
 put_kernel() { # image
 	local at=''
 	if [ "$arch" = x86_64 ]; then
@@ -172,8 +174,8 @@ guest_prepare() {
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
-# What the guest runs as its first process in the root: it has no init system. Output goes through a port of its own, so
-# that the kernel's messages are not among it.
+# What the guest runs as its first process in the root: it has no init system. Output goes through a port of its own, to
+# keep it apart from the kernel's messages.
 # shellcheck disable=SC2016  # for the guest
 print_first() { # name, line
 	local name
@@ -254,7 +256,7 @@ guest_wait() { # name
 	return 125
 }
 
-# The last words of a guest that did not come to its end.
+# Prints the last output of a guest that did not finish.
 guest_console() { # name
 	tail -q -n 15 "$work/share/$1/qemu" "$work/share/$1/console" 2>/dev/null | sed 's/^/    /'
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=dash
 #
-# init.sh: the first program in a guest of tests/verbs/run. It goes from the initrd, which has this file, busybox and
-# kernel modules, to the root of the machine that runs the guest. That root is read only; a layer in memory takes what
-# is written. The kernel gives us the words of its command line that it does not know: guest_name and guest_ip.
+# init.sh: the first program in a guest of tests/verbs/run. It switches from the initrd, which has this file, busybox
+# and kernel modules, to the root of the machine that runs the guest. That root is read only; a layer in memory receives
+# all writes. The kernel passes us the words of its command line that it does not know: guest_name and guest_ip.
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys

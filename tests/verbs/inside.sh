@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# inside.sh BUILD END ITEM...: runs in a guest of tests/verbs/run, one item after the other, until that time (date +%s)
-# at most. Each leaves a line in /run/verbs/results: ITEM|VERDICT|CASES|PACKETS|SECONDS|WORDS. An item is good when it
-# ends well, says what it should, and the device has sent packets meanwhile: a job that went another way is not.
+# inside.sh BUILD END ITEM...: runs in a guest of tests/verbs/run, one item after another, at most until the time END
+# (date +%s). Each item adds a line to /run/verbs/results: ITEM|VERDICT|CASES|PACKETS|SECONDS|WORDS. An item passes if
+# it ends with status 0, prints what it should, and the device has sent packets meanwhile: a job that used another
+# transport does not pass.
 #
-#	prov/NAME		test_prov_NAME; every domain plays a host. prov/NAME/PATTERN: those cases of it
-#	shmem/N/PROGRAM/ARG...	by oshrun, N PEs that play hosts; gasnet/N/... the same
+#	prov/NAME		test_prov_NAME; every domain acts as a host. prov/NAME/PATTERN: only those of its cases
+#	shmem/N/PROGRAM/ARG...	by oshrun, N PEs that act as hosts; gasnet/N/... the same
 #	count/PATTERN		instructions of these paths of instr-count
-#	straight/shmem/N/...	the same with single words straight into memory
-#	rxm/shmem/N/...		the same over the verbs of libfabric: the other port, on the same device
-#	tls/shmem/N/...		the same over sockets that the kernel encrypts; a connection of TLS counts as a packet.
-#				tls/port: of the port's tests those of TLS; tls/port/PATTERN: others, encrypted
+#	straight/shmem/N/...	the same, with single words written directly into memory
+#	rxm/shmem/N/...		the same over libfabric's verbs provider: the other port, on the same device
+#	tls/shmem/N/...		the same over sockets that the kernel encrypts; a TLS connection counts as a packet.
+#				tls/port: the TLS tests of the port; tls/port/PATTERN: others, encrypted
 #	fab/PROGRAM		of fabtests, or fi_pingpong: a server and a client
-#	pair/shmem/1,2/...	on two guests with so many PEs each, from g1; pair/gasnet/..., pair/fab/...
-#	pair/kill, pair/lost	a process is killed, the guest g2 is gone: when does the other side say so?
+#	pair/shmem/1,2/...	on two guests with that many PEs each, from g1; pair/gasnet/..., pair/fab/...
+#	pair/kill, pair/lost	a process is killed, the guest g2 is gone: how soon does the other side report it?
 build=$1
 end=$2
 shift 2
@@ -23,11 +24,11 @@ share=/run/verbs agent=/run/verbs/agent.sh out=/run/out busybox=/run/busybox
 each=${VERBS_ITEM_SECONDS:-120} # for one item at most
 export abs_top_builddir=$build FI_PROVIDER_PATH=$build/.libs IPATH_NO_BACKTRACE=1
 export FI_PGAS_NET=${FI_PGAS_NET:-verbs} TEST_SLOW=${TEST_SLOW:-20}
-# programs themselves and not libtool's scripts around them, which an emulated guest runs for a second
+# the programs themselves, not libtool's wrapper scripts, which take an emulated guest a second to run
 export LD_LIBRARY_PATH=$build/.libs PATH=${VERBS_FABTESTS:+$VERBS_FABTESTS:}$PATH
 provider=prov/pgas/tests
 program() { if [ -x "$1/.libs/$2" ]; then echo "$build/$1/.libs/$2"; else echo "$build/$1/$2"; fi; }
-# those that the device of this guest has sent; or the directions of connections that the kernel encrypts
+# the packets that this guest's device has sent; for TLS, the directions of connections that the kernel encrypts
 packets() { # item
 	case $1 in
 	tls/* | pair/tls/*) awk '$1 ~ /^Tls[TR]xSw$/ { n += $2 } END { print n + 0 }' /proc/net/tls_stat ;;
@@ -39,10 +40,10 @@ now() { local t=${EPOCHREALTIME/,/.}; echo "${t%.*}${t#*.}"; } # microseconds
 
 # --- a server and a client --------------------------------------------------------------------------------------------
 
-# fab PROGRAM [HOST]: the server is on the host, or here
+# fab PROGRAM [HOST]: the server runs on that host, or here
 fab() {
 	local tool=$1 host=${2-} port=9229 server rc=0 left=$((limit * 2)) on=()
-	# -B: both would take the same source port otherwise, on one host
+	# -B: on one host both would take the same source port otherwise
 	local options=(-p pgas -I 10 -S 64 "-E=$port") own=(-B 9231) other=(-B 9232)
 	tool=$(command -v "$tool") || { note="$1 is not installed"; return 77; }
 	[ "$1" != fi_pingpong ] || port=47592 options=(-p pgas -e rdm -I 10 -S 64) own=() other=()
@@ -73,8 +74,9 @@ wait_for() { # TEXT FILE SECONDS
 	done
 }
 
-# fault kill|lost: PE 0 on g1 talks to PE 1 on g2 all the time. The launcher on g2 is stopped first, or gone itself, so
-# that PE 0 must find out by the link. The time is from the moment at which g2 says that it strikes.
+# fault kill|lost: PE 0 on g1 communicates with PE 1 on g2 all the time. The launcher on g2 is stopped first, or is gone
+# as well, so that PE 0 must detect the loss through the link. The time runs from the moment at which g2
+# announces the fault.
 fault() {
 	local strike most began took job rc=0
 	case $1 in
@@ -118,7 +120,7 @@ fault() {
 
 # --- one item ---------------------------------------------------------------------------------------------------------
 
-# job FOLDER TEXT LAYOUT PROGRAM ARG...: N here, or N,M on two guests
+# job FOLDER TEXT LAYOUT PROGRAM ARG...: LAYOUT is N here, or N,M on two guests
 job() {
 	local folder=$1 text=$2 layout=$3 name=$4 where=(-n "$3")
 	shift 4
@@ -129,7 +131,7 @@ job() {
 	bounded launch/oshrun "${where[@]}" "$(program "$folder" "$name")" "$@" </dev/null && grep -q -e "$text" "$out"
 }
 
-# Runs the item with its output in $out; leaves $cases and $note.
+# Runs the item with its output in $out; sets $cases and $note.
 run_item() {
 	local word
 	IFS=/ read -ra word <<<"$1"
@@ -177,7 +179,7 @@ run_item() {
 	esac >"$out" 2>&1
 }
 
-# Leaves $verdict, and $note where there is none.
+# Sets $verdict, and $note if the verdict is not ok.
 judge() { # item, status, packets
 	case $1 in
 	prov/* | tls/port*) cases=$(grep -c '^\[       OK \]' $out) ;;

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: FLAGS of fi_pgas.7 names the calls of pgas_flags.def, all of them and no others, each with the same flags. And
-# prov/pgas/tests/flags.c has a row for each, behind a colon where the row is of another call with the same flags.
+# Test: FLAGS of fi_pgas.7 names all calls of pgas_flags.def and no others, each with the same flags. And
+# prov/pgas/tests/flags.c has a row for each; the name follows a colon if the row tests another call with the same
+# flags.
 . "$(dirname "$0")/../../../tests/harness.sh"
 cd "$(dirname "$0")/../../.." || exit 99
 def=prov/pgas/src/support/pgas_flags.def
 page=man/man7/fi_pgas.7
 
-# CALL: FLAG FLAG ..., sorted, one line each.
+# Prints CALL: FLAG FLAG ..., sorted, one line each.
 sorted() {
 	while IFS=: read -r call flags; do
 		# shellcheck disable=SC2086  # words
@@ -18,7 +19,7 @@ sorted() {
 
 from_def() {
 	levels=$(sed -n 's/^#define PGAS_LEVELS (\(.*\))$/\1/p' $def)
-	# comments, of one line and of several, and directives go; then one call each
+	# removes comments, of one line and of several, and directives; then prints one call per line
 	sed '/^\/\*.*\*\/$/d; /^\/\*/,/\*\/$/d; /^#/d' $def | tr '\n\t' '  ' | sed '$s/$/\n/; s/PGAS_FLAGS(/\
 /g' | sed -n 's/^[a-z_0-9]*, "\([^"]*\)", *\(.*\)) *$/\1:\2/p' |
 		sed "s/PGAS_LEVELS/$levels/; s/|/ /g; s/: *0\$/:/" | sorted

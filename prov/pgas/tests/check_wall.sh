@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The walls in prov/pgas/src. Every folder is a room, and the table below says what the files of a room may include.
-# The common rooms (all but wire/) name nothing that only a wire may know, and hand a peer to its own wire only, by
-# peer::wire, never to the wire at hand. With --self-test the check itself is tried on bad lines.
+# The walls in prov/pgas/src. Every folder is a room, and the table below lists what the files of a room may include.
+# The common rooms (all except wire/) name nothing that only a wire may know, and pass a peer only to its own wire,
+# through peer::wire, never to the wire at hand. --self-test runs the check itself on bad lines.
 set -u
 src=${srcdir:-$(dirname "$0")/../../..}/prov/pgas/src
 common='api engine hmem support'
@@ -24,17 +24,17 @@ wire/net/port/socket	support wire/net/port wire/net/port/ofi wire/net/link/net_f
 wire/net/port/verbs	support wire/net/port wire/net/port/ofi
 '
 
-# What belongs to shared memory. Words of other meanings must be worded otherwise: that keeps the check this simple.
+# Words of shared memory. Other uses of these words must be worded differently: that keeps this check simple.
 words='slot|segment|door|attach|futex|process_vm|getpid|(^|[^a-z_])pids?([^a-z_]|$)'
-# Parameters are listed in one table, whatever wire they are for; fields of public structures have the names they have;
-# a line of the log says which process it is of.
+# Exceptions: one table lists the parameters of all wires; fields of public structures keep their names; a line of the
+# log has the process ID.
 not_this='pgas_params\.def|m->eager_|pgas_log\.cpp:.*getpid\(\)'
 
-# Calls of wire_ops that take a peer.
+# Functions of wire_ops that take a peer.
 of_peers='connect|disconnect|departed|silent|bury|reason|put|add|ask|rma|rma_direct|amo|send|send_pieces|pull|discard'
 of_peers="$of_peers|pull_over|claim|publish|abandon|control_room|in_order|window"
 
-# Prints the words in the files given that common rooms may not have, with their numbers.
+# Prints the lines of the given files with words that common rooms may not have, with their line numbers.
 word_offences()
 {
 	grep -niE "$words" "$@" /dev/null | grep -vE "$not_this"
@@ -42,7 +42,7 @@ word_offences()
 	return 0
 }
 
-# Prints the includes of a room's files that its line of the table does not allow.
+# Prints the includes of a room's files that its row of the table does not allow.
 include_offences()
 {
 	room=$1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# prov_again.sh: runs tests of the provider once more; for run_loop.sh and run_net.sh, which say over what.
-#	again WHERE LEAST NAME...	runs test_prov_NAME each; ends with status 1 at the first that fails, or when
-#					fewer than LEAST cases passed: then they did not run
+# prov_again.sh: runs tests of the provider again; for run_loop.sh and run_net.sh, which choose the wire.
+#	again WHERE LEAST NAME...	runs each test_prov_NAME; ends with status 1 at the first that fails, or if
+#					fewer than LEAST cases passed, which means that they did not run
 cd "${abs_top_builddir:-.}" || exit 99
 _log=$(mktemp) || exit 99
 trap 'rm -f "$_log"' EXIT

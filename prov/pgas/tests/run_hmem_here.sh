@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who asks for device memory gets us where there is a device, not where only the library of a driver is installed: with
-# libraries that the loader finds by their names (the fakes), and files of devices in a folder that stands for /.
+# A program that requests device memory is offered this provider if there is a device, but not if only a driver's
+# library is installed: tested with libraries that the loader finds by name (the fakes), and device files in a folder
+# that stands for /.
 . "$(dirname "$0")/../../../tests/harness.sh"
 unset PGAS_CUDA_DRIVER PGAS_HIP_DRIVER PGAS_ZE_DRIVER
 export TEST_CASES='*installed_driver_needs_a_device'

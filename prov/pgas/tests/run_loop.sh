@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The provider's tests over the loopback wire: the ranks of a team are threads of one process, and FI_PGAS_LOOP=1 gives
-# them a wire that completes later, refuses now and then, and can do no more than the table of pgas_wire.hpp demands.
-# What passes here needs nothing of shared memory. run_loop.sh NAME...: these tests only.
+# them a wire that completes later, refuses operations now and then, and can do no more than the table of pgas_wire.hpp
+# demands. A test that passes here needs no shared memory. run_loop.sh NAME...: only these tests.
 . "$(dirname "$0")/prov_again.sh"
 export TEST_ONE_PROCESS=1 FI_PGAS_LOOP=1
 least=1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The system's Open MPI, unmodified, over the provider of this build: two-sided by mtl/ofi, one-sided by btl/ofi with
-# osc/rdma. The component lists leave it no other way, and a run with a provider that does not exist must fail: so a
-# pass means that ours carried the bytes.
+# osc/rdma. The component lists leave it no other transport, and a run with a provider that does not exist must fail: so
+# a pass means that our provider carried the bytes.
 set -u
 
 . "$(dirname "$0")/../../../tests/harness.sh"
@@ -29,7 +29,7 @@ run() {
 		-n "$ranks" "$work/mpi_client" "$part" >"$work/out" 2>"$work/err" </dev/null
 	rc=$?
 }
-# passes NAME PARTS: the run before
+# passes NAME PARTS: checks the previous run
 passes() {
 	_got=$(grep -c '^passed ' "$work/out")
 	[ $rc = 0 ] && [ "$_got" = "$2" ]

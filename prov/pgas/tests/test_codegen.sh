@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # test_codegen.sh: what the compiler makes of each inline call, read from the object file: one indirect call (the cold
-# exit), no lock and no barrier where none belongs, no other call. A regression shows here before anything is run.
+# exit), no lock and no barrier where there should be none, no other call. This detects a regression before anything
+# runs.
 #
-# Runs in the top build folder, with the Makefile's compiler and with gcc and clang where they are; or with
+# Runs in the top build folder, with the Makefile's compiler and with gcc and clang if installed; or with
 # CODEGEN_COMPILER, CODEGEN_CFLAGS and OBJDUMP, for another machine.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
@@ -13,7 +14,7 @@ calls=$src/prov/pgas/tests/codegen_calls.c
 includes="-I$src/prov/pgas/include -I$src/base/include -I$src/counters/include"
 includes="$includes $(setting LIBFABRIC_CFLAGS) ${CODEGEN_CFLAGS:-}"
 
-# stdin: objdump -dr; $1: the source with its expectations. One line per violated rule.
+# stdin: objdump -dr; $1: the source with its expectations. Prints one line per violated rule.
 judge() {
 	awk -v source="$1" -v machine="$2" '
 	BEGIN {
@@ -124,7 +125,7 @@ judge() {
 
 # compiler, options, name of the machine
 compiled() {
-	# a table of a switch would look like an exit
+	# the table of a switch would look like an exit
 	$1 -std=c11 -O2 -fno-jump-tables -Wall -Wextra -Wpedantic -Werror -DFABRIC_DIRECT $2 $includes \
 		-c -o "$work/calls.o" "$calls" || { fail "$1 $2 does not compile it"; return; }
 	"$objdump" -dr --no-show-raw-insn "$work/calls.o" | judge "$calls" "$3" >"$work/found"
@@ -132,7 +133,7 @@ compiled() {
 	check "$1 $2: every call as it should be"
 }
 
-# The checker must find what is wrong, or the rest says nothing.
+# The checker must find bad code, or its result means nothing.
 self_test() {
 	compiled "$1" "$2 -DCODEGEN_BROKEN" "$3"
 	for rule in "broken_atomic: 1 locked" "broken_fence: 1 " "broken_call: calls broken_callee" \

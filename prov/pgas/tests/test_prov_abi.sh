@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_prov_abi.sh: the libraries export what they say and nothing else: libpgas.so the names of pgas.map, the module
-# fi_prov_ini alone. Runs in the top build folder.
+# test_prov_abi.sh: the libraries export what they should and nothing else: libpgas.so the names of pgas.map, the module
+# only fi_prov_ini. Runs in the top build folder.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
 nm=${NM:-nm}
@@ -11,7 +11,7 @@ exported() {
 	$nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort
 }
 
-# what, expected names, library
+# description, expected names, library
 compare() {
 	[ -f "$3" ] || { fail "no $3"; return; }
 	printf '%s\n' "$2" >"$work/wanted"
@@ -24,7 +24,7 @@ listed=$(sed -n '/global:/,/local:/s/^ *\([a-z_0-9]*\);.*/\1/p' "$src/prov/pgas/
 check "pgas.map names something"
 compare libpgas.so "$listed" .libs/libpgas.so
 compare libpgas-fi.so fi_prov_ini .libs/libpgas-fi.so
-# The one function that inline code calls must be among them.
+# The one function that inline code calls must be among the exported names.
 echo "$listed" | grep -qx pgas_door_ring
 check "pgas_door_ring is in pgas.map"
 finish

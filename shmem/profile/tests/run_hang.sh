@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The hang report: after the time that was said and at SIGUSR1, all PEs, those in equal places together; and the job
-# goes on as if nothing had been.
+# The hang report: it comes after the given time and at SIGUSR1, covers all PEs, and groups PEs that are in the same
+# place; the job goes on as if nothing had happened.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
 product=SHMEM ended='hang_probe: 4 PEs: all as it should be'
@@ -13,26 +13,26 @@ all_report() {
 }
 wait_until='shmem_long_wait_until for symmetric 0x[0-9a-f]* == 5'
 
-# all four must have come to their places before the first report
+# all four must have reached their places before the first report
 begin "$oshrun" --hang-after 2 -n 4 "$probe" "$work/go"
 reported "a report after two seconds"
 says '^SHMEM hang report: PE [0-2] has been in one call for 2\.'
 places hang_probe "$barrier" "$wait_until"
 end_well
 
-# the time is not over
+# the time has not passed
 begin "$oshrun" --hang-after 1000 -v -n 4 "$probe" "$work/go"
 ask_by_signal libsma-tools
 places hang_probe "$barrier" "$wait_until"
 end_well
 
-# each host says it for its PEs
+# each host reports for its own PEs
 begin env SHMEM_FAKE_HOSTS=2x2 "$oshrun" --hang-after 2 -n 4 "$probe" "$work/go"
 both_hosts_report
 end_well
 
-# PEs that do not see each other: each says it for itself, and so does the one that is in no call and makes no progress,
-# which the others wait for
+# PEs that cannot read each other's memory: each reports for itself, even the PE that the others wait for, which is in
+# no call and makes no progress
 for probe_arguments in '' get; do
 	# shellcheck disable=SC2086  # a word or none
 	begin env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" --hang-after 2 -n 4 "$probe" "$work/go" $probe_arguments
@@ -47,7 +47,7 @@ says '^  PE 2: shmem_long_g to PE 3, 8 bytes, for '
 expect 1 'SHMEM_HANG_AFTER: "soon" is not a number of seconds' env SHMEM_HANG_AFTER=soon "$oshrun" -n 1 \
 	"$top/examples/hello"
 expect 1 'hang-after soon: expected a number' "$oshrun" --hang-after soon -n 1 "$top/examples/hello"
-# short waits are no hangs
+# short waits are not hangs
 expect 0 '' "$oshrun" --hang-after 30 -n 4 "$top/examples/ring" 50
 nothing_is_said
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Statistics: every name is taken over, passes its arguments on and is counted; the figures of a program whose calls
-# are known; near and far; a job that ends early loses nothing that another PE of the host can read; programs whose
-# calls cannot be counted are told so; without the variable nothing is loaded.
+# Statistics: every name is wrapped, passes its arguments on and is counted; the figures of a program whose calls are
+# known; near and far; a job that ends early loses nothing that another PE of the host can read; programs whose calls
+# cannot be counted get a message; without the variable nothing is loaded.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
 . "$(dirname "$0")/../../../tests/foreign.sh"
@@ -21,14 +21,14 @@ check "every name is taken over or left alone on purpose"
 comm -12 "$work/taken" "$work/left" >"$work/out"
 [ ! -s "$work/out" ]
 check "no name is both"
-# each passes its arguments on: the tests of all types, with the tool between them and the library
+# each passes its arguments on: the tests of all types, with the tool between the program and the library
 for what in typed_rma typed_amo typed_sync coll_types coll_sets threads team_life; do
 	good env SHMEM_STATS=1 "$oshrun" -n 3 "$tests/$what"
 	[ "$(grep -c 'SHMEM statistics of' "$work/out")" = 1 ]
 	check "$what: one table"
 done
 
-# figures: 4 PEs, each of them so often
+# figures: 4 PEs, each of which makes that many calls
 row() { # family, algorithm or null, calls, bytes
 	grep -q "{\"family\": \"$1\", \"algorithm\": $2, \"calls\": $3, \"bytes\": $4," "$json"
 	check "$1 $2: $3 calls, $4 bytes"
@@ -90,13 +90,13 @@ grep -q '"pe": 1, .*"to": \[\[2, 14, 224\]\]' "$json" &&
 check "a context of a team: the figures have the world's numbers"
 good "$oshrun" --stats="$dir" -n 4 "$probe" on-off
 row put null 16 496
-# over the link, each PE a host
+# over the link, where each PE acts as a host
 rm -rf "$dir"
 good env FI_PGAS_NET=auto:lo FI_PGAS_TEST_HOSTS=1 "$oshrun" --stats="$dir" -n 2 "$probe"
 grep -q '"near": {"messages": 0, "bytes": 0}, "far": {"messages": 26, "bytes": 440}' "$json"
 check "hosts over the link"
 
-# where it comes from, and what is left of it
+# how the tool is switched on and off, and what it leaves in the environment
 expect 0 'the tool is not loaded' "$oshrun" -n 2 "$probe" off
 expect 0 'the tool is not loaded' env SHMEM_STATS=no "$oshrun" -n 2 "$probe" off
 ! grep -q 'SHMEM statistics' "$work/out"
@@ -122,7 +122,7 @@ else
 	not_run "a program that loads libsma later: no Python with ctypes, or sanitizers"
 fi
 
-# told
+# programs that get a message
 expect 0 '2 PEs run a program with calls inlined by oshcc --inline: these are not counted' \
 	"$oshrun" --stats -n 2 "${tests}/shmem_smoke_inline"
 expect 0 'SHMEM_STATS, .* do nothing here: the program is linked with libsma.a' \
@@ -132,7 +132,7 @@ expect 0 'do nothing here: libsma was loaded by a running program' env SHMEM_STA
 expect 0 'statistics: cannot make the folder /proc/no: ' "$oshrun" --stats=/proc/no -n 2 "$probe"
 expect 1 'stats=: expected a folder' "$oshrun" --stats= -n 2 "$probe"
 
-# ends early
+# jobs that end early
 early() { # kind, exit status, words
 	expect "$2" "ended early, $3; figures up to then" "$oshrun" --stats="$dir" -n 4 "$tests/shmem_ends" "$1"
 	[ "$(grep -c 'SHMEM statistics of' "$work/out")" = 1 ] && ! grep -q 'have no figures' "$work/out"
@@ -145,7 +145,7 @@ early exit 9 'PE 1 called exit(9)'
 early abort 134 'PE 1 got signal 6'
 early kill 137 'PE [0-3] got signal 15'
 early global-exit 5 'shmem_global_exit(5)'
-# who cannot read the others' memory leaves it to the first of them
+# PEs that cannot read the others' memory leave the table to the first PE
 expect 137 '3 PEs have no figures' env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" --stats -n 4 "$tests/shmem_ends" kill
 [ "$(grep -c 'SHMEM statistics of' "$work/out")" = 1 ]
 check "not mapped: one table"

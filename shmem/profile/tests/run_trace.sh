@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Timelines: all calls of all PEs, an arrow from each signal to the wait that it ends, clocks of hosts side by side, and
-# a line that says how many calls had no room.
+# Timelines: all calls of all PEs, an arrow from each signal to the wait that it ends, synchronized clocks of hosts, and
+# a line that says how many calls did not fit.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
 LIMIT=120
@@ -47,23 +47,23 @@ check "four arrows"
 grep -q '"name":"shmem_int_put","ph":"X","pid":2,"tid":0,"ts":[0-9.]*,"dur":[0-9.]*,"args":{"pe":3,"bytes":40}' "$file"
 check "a call has its PE and bytes"
 readable
-# every word of ring is added to in turn, and each wait wants one more
+# each word of ring is incremented in turn, and each wait waits for one more
 expect 0 'and 200 arrows in ' "$oshrun" --trace "$file" -n 4 "$ring" 50
 readable
-# beside the table
+# together with the table
 expect 0 'SHMEM statistics of' "$oshrun" --stats --trace "$file" -n 2 "$ring" 5
 grep -q 'and 10 arrows in' "$work/out"
 check "statistics and timeline"
-# hosts whose clocks are compared: here it is one clock, so what is compared must not move it
+# hosts whose clocks are compared: here it is the same clock, so the comparison must not shift it
 expect 0 'and 100 arrows in ' env SHMEM_FAKE_HOSTS=2x1 "$oshrun" --trace "$file" -n 2 "$ring" 50
 readable
-# bounded
+# the number of events is bounded
 expect 0 '8 calls and ' env SHMEM_TRACE_EVENTS=4 "$oshrun" --trace "$file" -n 2 "$probe"
 grep -q 'SHMEM timeline: [1-9][0-9]* calls had no room; SHMEM_TRACE_EVENTS is 4 per PE' "$work/out"
 check "it says how many calls had no room"
 grep -q '"calls_not_held":[1-9]' "$file"
 check "so does the file"
-# a job that ends early has one too
+# a job that ends early has a timeline too
 rm -f "$file"
 expect 139 'SHMEM timeline: ' "$oshrun" --trace "$file" -n 4 "$top/shmem/tests/shmem_ends" crash
 [ "$(lines '"name":"shmem_barrier_all","ph":"X"')" -ge 1 ]

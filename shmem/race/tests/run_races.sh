@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The race check finds every race of races.h, by both places and nothing else, and accuses none of the same programs
-# without the mistake; near, unmapped and over the link. Correct programs are not accused. What it says, and how a
-# checked job ends.
+# The race check finds every race of races.h, with both places and nothing else, and reports nothing in the same
+# programs without the mistake; with mapped memory, unmapped, and over the link. Correct programs are not accused. Also:
+# what the report says, and how a checked job ends.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
 LIMIT=120
 races=$top/shmem/race/tests/races tests=$top/shmem/tests
 [ -z "$sanitized" ] || export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0"
 
-# FILE:LINE of a mark
+# Prints FILE:LINE of a mark.
 marked() { (cd "$src/shmem/race/tests" && grep -n " $1" ./*.c | cut -c3- | cut -d: -f1,2); }
 runs() { # options of env, then the case
 	LIMIT=60 bounded env "$@" >"$work/out" 2>&1
@@ -26,7 +26,7 @@ both_ways() { # words, cases, options of env
 	words=$1 names=$2
 	shift 2
 	for name in $names; do
-		# an order of events by chance may hide a race; twice in a row it does not
+		# a random order of events may hide a race, but hardly twice in a row
 		for try in 1 2 3; do
 			runs "$@" "$oshrun" --check=race -n 3 "$races" "$name"
 			found "$name" && break
@@ -43,14 +43,14 @@ check "the corpus is there"
 both_ways near "$("$races")" A=1
 some='missing_fence chain wrong_lock wrong_signal reduce_dest long_overlap'
 both_ways unmapped "$some wrong_counter context_without_quiet" FI_PGAS_MAP=0 FI_PGAS_CMA=0
-# some over the link, where every PE is a host
+# some over the link, where every PE acts as a host
 for name in $some; do
 	runs FI_PGAS_NET=auto:lo FI_PGAS_TEST_HOSTS=1 "$oshrun" --check=race -n 3 "$races" "$name"
 	found "$name"
 	check "link: $name is found"
 done
 
-# loads and stores of programs compiled with oshcc --check
+# loads and stores of programs that oshcc --check compiled
 mkdir "$work/lib" && ln -s "$top/libsma-check.a" "$work/lib"
 for compiler in "${CC:-cc}" clang; do
 	command -v ${compiler%% *} >/dev/null 2>&1 || { not_run "oshcc --check with $compiler"; continue; }
@@ -98,7 +98,7 @@ for what in hello ring heat2d sort; do
 done
 innocent "$oshrun" --check=race -n 3 "$top/examples/gups" 12 5000
 
-# what it says
+# what the report says
 expect 66 '^SHMEM race check: 1 race; 2 accesses of 3 PEs$' "$oshrun" --check=race -n 3 "$races" two_puts
 expect 66 '^SHMEM race 1 of 1, seen once: nothing orders these two$' "$oshrun" --check race -n 3 "$races" two_puts
 expect 66 '^  both at PE 2: 8 bytes, data$' "$oshrun" --check=race -n 3 "$races" two_puts
@@ -128,7 +128,7 @@ expect 0 'races are not looked for: the program has calls inlined' "$oshrun" --c
 expect 5 '^SHMEM race check, up to the early end of the job: no race; ' "$oshrun" --check=race -n 4 \
 	"$tests/shmem_ends" global-exit
 expect 139 '^SHMEM race check, up to the early end of the job: ' "$oshrun" --check=race -n 4 "$tests/shmem_ends" crash
-# beside the other tools
+# together with the other tools
 expect 66 '^SHMEM statistics of ' "$oshrun" --check=race --stats --trace "$work/trace" -n 3 "$races" two_puts
 expect 0 '' env SHMEM_CHECK=no "$oshrun" -n 3 "$races" two_puts
 ! grep -q 'SHMEM race' "$work/out"

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A job of 2 x 2 PEs on two fake hosts at default settings, whose PEs are stopped and whose network is cut at random,
-# all the time: link_soak.sh [--seconds N] [--most S]. Every operation must be right, nothing may grow, and nobody may
-# be given up: stops and cuts are shorter than FI_PGAS_PEER_TIMEOUT. Jobs that send messages (a flood of GASNet's, one
-# after the other) run on the same hosts meanwhile. N: 60; S, the longest of them: 5 s, or 20 s where
-# the job takes ten minutes or more. Where no fake hosts can be made, processes of one host play them, and no network is
-# cut.
+# A job of 2 x 2 PEs on two fake hosts at default settings, whose PEs are stopped and whose network is cut at random
+# times: link_soak.sh [--seconds N] [--most S]. Every operation must be right, nothing may grow, and no peer may be
+# given up: stops and cuts are shorter than FI_PGAS_PEER_TIMEOUT. Meanwhile jobs that send messages (GASNet floods, one
+# after another) run on the same hosts. Defaults: N is 60; S, the longest stop or cut, is 5 s, or 20 s if the job takes
+# ten minutes or more. If fake hosts cannot be made, processes of one host play them, and the network is not cut.
 #
-# Outages of 6 to 10 s once ended a job that 10 s were promised to, and so did a PE in a debugger.
+# Outages of 6 to 10 s once ended a job that was promised to survive 10 s, and so did a PE in a debugger.
 set -u
 . "$(dirname "$0")/../../../../tests/harness.sh"
 . "$(dirname "$0")/../../../../tests/hosts/hosts.sh"
@@ -59,7 +58,7 @@ else
 		"$program" "$seconds" >"$work/out" 2>&1 </dev/null &
 	runner=$!
 	pes() { descendants "$runner"; }
-	# of a process, those that run the program
+	# Prints the descendants of a process that run the program.
 	descendants() {
 		for _pid in $(cat "/proc/$1/task"/*/children 2>/dev/null); do
 			_command=$(tr '\0' '\n' <"/proc/$_pid/cmdline" 2>/dev/null | head -n 1)
