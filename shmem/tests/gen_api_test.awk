@@ -16,13 +16,13 @@ BEGIN {
 /^C / {
     name = $2
     proto = $5
-    at = index(proto, name "(")
-    if (at == 0) {
+    pos = index(proto, name "(")
+    if (pos == 0) {
         print "gen_api_test.awk: line " NR ": " name " is not in its prototype" > "/dev/stderr"
         exit 1
     }
-    head = substr(proto, 1, at - 1)
-    tail = substr(proto, at + length(name))
+    head = substr(proto, 1, pos - 1)
+    tail = substr(proto, pos + length(name))
     n++
     names[n] = name
     print "static " head "(*const at_" n ")" tail " = " name ";"
@@ -33,7 +33,7 @@ END {
     print ""
     print "struct entry {"
     print "    const char *name;"
-    print "    void (*at)(void);"
+    print "    void (*addr)(void);"
     print "};"
     print "static const struct entry entries[] = {"
     for (i = 1; i <= n; i++) {
@@ -46,7 +46,7 @@ END {
     print "{"
     print "    size_t n = sizeof(entries) / sizeof(entries[0]), missing = 0;"
     print "    for (size_t i = 0; i < n; i++)"
-    print "        if (!entries[i].at) {"
+    print "        if (!entries[i].addr) {"
     print "            printf(\"no address: %s\\n\", entries[i].name);"
     print "            missing++;"
     print "        }"

@@ -18,9 +18,9 @@ END {
 		if (i % 200 == 1) {
 			part++
 			print "subroutine part_" part "(n)\n  use shmem\n  implicit none\n  integer, intent(inout) :: n"
-			print "  type(c_funptr) :: at"
+			print "  type(c_funptr) :: addr"
 		}
-		print "  at = c_funloc(" names[i] ")\n  if (c_associated(at)) n = n + 1"
+		print "  addr = c_funloc(" names[i] ")\n  if (c_associated(addr)) n = n + 1"
 		if (i % 200 == 0 || i == count)
 			print "end subroutine part_" part "\n"
 	}

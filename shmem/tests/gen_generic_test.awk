@@ -63,9 +63,9 @@ END {
         name = generic[g]
         call = substr(name, 7)
         proto = shape[name]
-        at = index(proto, name "(")
-        ret = substr(proto, 1, at - 1)
-        params = substr(proto, at + length(name) + 1)
+        pos = index(proto, name "(")
+        ret = substr(proto, 1, pos - 1)
+        params = substr(proto, pos + length(name) + 1)
         sub(/\)$/, "", params)
         for (t = 1; t <= ntypes; t++) {
             if (!(("shmem_" names[t] "_" call) in c_name))
