@@ -35,7 +35,7 @@ for class in emulated cuda; do
 	wrong 'gex_RMA_Put: 8 bytes at .* are not in the segment of endpoint 1 of node' $class outside
 	wrong 'gex_RMA_Put: 8 bytes at .* are not in the segment of endpoint 1,' $class own-outside
 done
-wrong 'gex_MK_Destroy: GEX_MK_HOST is no kind' emulated destroy-host
+wrong 'gex_MK_Destroy: GEX_MK_HOST is not a memory kind' emulated destroy-host
 wrong 'gex_TM_Pair: endpoint 33 of another process does not exist' emulated no-index
 wrong 'gex_RMA_Get: rank 2 of 2' emulated no-node
 wrong 'gex_AM_RequestShort: endpoint 1 of this node was made without GEX_EP_CAPABILITY_AM' emulated message
