@@ -108,15 +108,15 @@ void others_wait()
 		shmem_long_broadcast(SHMEM_TEAM_WORLD, &g_sum, &g_one, 1, 0);
 		shmem_barrier_all();
 	} else if (strcmp(g_what, "global-exit") == 0) {
-		if (shmem_my_pe() == 0) { // the others are about to wait in the barrier
-			shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 1);
+		if (shmem_my_pe() == 0) { // all but PE 1 are about to wait in the barrier
+			shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 2);
 			shmem_global_exit(5);
 		}
 		shmem_long_atomic_inc(&g_arrived, 0);
 		shmem_barrier_all();
 	} else if (strcmp(g_what, "kill") == 0) {
 		if (shmem_my_pe() == 0) {
-			shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 1);
+			shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 2);
 			abort();
 		}
 		shmem_long_atomic_inc(&g_arrived, 0);
