@@ -17,7 +17,7 @@ expect 2 "needs --entry" "$IC" count -- "$PROG"
 expect 2 "after '--'" "$IC" count --entry work
 expect 2 "after '--'" "$IC" count --entry work "$PROG"
 expect 2 "names no function" "$IC" count --entry 'libc!' -- "$PROG"
-expect 2 "none of return" "$IC" count --entry work --boundary sideways -- "$PROG"
+expect 2 "not one of return" "$IC" count --entry work --boundary sideways -- "$PROG"
 expect 2 "does not apply" "$IC" count --entry mark:x --boundary syscall -- "$PROG"
 expect 2 "two result files" "$IC" diff one.json
 expect 2 "cannot read" "$IC" diff "$work/no1" "$work/no2"
