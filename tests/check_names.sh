@@ -4,7 +4,8 @@
 # The name of a member, a parameter or a variable is a noun (CONTRIBUTING.md, "Names"), not a preposition. --self-test
 # runs the check on lines that it must find or leave alone.
 set -u
-cd "$(dirname "$0")/.." || exit 99
+here=$(cd "$(dirname "$0")" && pwd) || exit 99
+cd "$here/.." || exit 99
 words='at|of|to|on|from|in|by'
 # A field of an installed header keeps its name, there and where it is used. The others are instructions of PTX.
 claim='^(prov/pgas/include/pgas/pgas_hot\.h|gasnet-conduit/[a-z_/]*gasnet_(pgas_)?gex_(am|prepare)\.(h|cpp)):'
@@ -64,7 +65,7 @@ if [ "${1:-}" = --self-test ]; then
 	exit "$fails"
 fi
 
-sh "$0" --self-test || { echo "the check of names does not work"; exit 1; }
+sh "$here/check_names.sh" --self-test || { echo "the check of names does not work"; exit 1; }
 files=$(find base bench boot counters devices examples gasnet-conduit instr-count launch profile prov shmem teams \
 	tests -name '*.[ch]pp' -o -name '*.[ch]')
 [ "$(echo "$files" | wc -l)" -ge 500 ] || { echo "the sources were not found"; exit 1; }

@@ -8,7 +8,7 @@
 
 namespace pgas {
 
-// --- sleeping: the first wire owns the doorbell that wakes us --------------------------------------------------------
+// --- sleeping: the first wire has what wakes us ----------------------------------------------------------------------
 
 uint32_t sleep_announce(domain *dom)
 {

@@ -237,8 +237,7 @@ extern const wire_ops g_shm_wire;  // shm/
 extern const wire_ops g_loop_wire; // loop/
 extern const wire_ops g_net_wire;  // net/
 
-// The wires in use in this process. The first is always shm, which owns the doorbell that the domain's own threads
-// sleep on.
+// The wires in use in this process. The first is always shm: the domain's own threads sleep on its wake-up word.
 struct wire_list {
 	const wire_ops *items[kWiresMost];
 	size_t count;
