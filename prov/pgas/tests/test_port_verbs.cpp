@@ -436,11 +436,11 @@ void test_nonsense_is_refused(void **)
 		{[](network &, message &m) { call_in(m) ? void(call_in(m)->again = 1) : void(); },
 		 "let the connection go"},
 		{[](network &, message &m) { call_in(m) ? m.words.clear() : void(); }, "another version"},
-		{[](network &, message &m) { m.kind == message_kind::rep ? void(m.words[0]++) : void(); }, "nonsense"},
-		{[](network &, message &m) { m.kind == message_kind::rep ? void(m.words[8]++) : void(); }, "nonsense"},
+		{[](network &, message &m) { m.kind == message_kind::rep ? void(m.words[0]++) : void(); }, "malformed"},
+		{[](network &, message &m) { m.kind == message_kind::rep ? void(m.words[8]++) : void(); }, "malformed"},
 		{[](network &, message &m) { m.kind == message_kind::rep ? void(m.words[4]++) : void(); },
 		 "never sent"},
-		{[](network &, message &m) { m.kind == message_kind::rep ? m.words.clear() : void(); }, "nonsense"},
+		{[](network &, message &m) { m.kind == message_kind::rep ? m.words.clear() : void(); }, "malformed"},
 	};
 	for (const auto &one : all) {
 		network n;
