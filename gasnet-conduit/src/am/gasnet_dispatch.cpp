@@ -112,7 +112,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 {
 	const uint8_t handler = word_handler(word);
 	for (const gasneti_endpoint *e : {&ep, const_cast<const gasneti_endpoint *>(&g_endpoint)})
-		if (pgas_load_acquire(&e->entries[handler].gex_fnptr)) // pairs with store_release in enter()
+		if (pgas_load_acquire(&e->entries[handler].gex_fnptr)) // pairs with store_release in add_entry()
 			return e->entries[handler];
 	fail("message from node %u for handler %u of endpoint %u, which is not registered", word_rank_of_pair(word),
 	     handler, ep.index);
@@ -145,7 +145,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	token = {source, false, 0, 0, 0, static_cast<uint32_t>(word)};
 	if (PGAS_UNLIKELY(source >= gasneti_front.nodes))
 		return through_pair(word, token);
-	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in enter()
+	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in add_entry()
 	if (PGAS_UNLIKELY(!fn))
 		library_message(word_handler(word), source, args, word_args(word));
 	if (PGAS_UNLIKELY(!takes_arguments(way, word)))
