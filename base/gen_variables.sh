@@ -9,14 +9,14 @@
 #   THEIRS(name)  a variable of another OpenSHMEM
 set -eu
 cd "$1"
+# Assignments, not one pipeline: a table that cannot be read ends the script.
+shmem=$(sed -n 's/^ENV_[A-Z]*([a-z_]*, \([A-Z_]*\),.*/SHMEM_\1/p' shmem/src/core/shmem_env.def)
+old=$(grep -o '"SMA_[A-Z_]*"' shmem/src/core/shmem_env.def)
+provider=$(sed -n 's/^PGAS_PARAM("\([a-z_]*\)".*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.def)
+text=$(sed -n 's/.*from_environment("\([a-z_]*\)").*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.cpp)
+boot=$(grep -hoE '"PGAS_[A-Z_]+"' boot/boot*.cpp boot/boot*.hpp devices/src/*.cpp)
+others=$(sed -n 's/^OTHERS(\(.*\))$/THEIRS(\1)/p' shmem/src/core/shmem_env_others.def)
 echo "// made by base/gen_variables.sh"
-{
-	sed -n 's/^ENV_[A-Z]*([a-z_]*, \([A-Z_]*\),.*/SHMEM_\1/p' shmem/src/core/shmem_env.def
-	grep -o '"SMA_[A-Z_]*"' shmem/src/core/shmem_env.def | tr -d '"'
-	{
-		sed -n 's/^PGAS_PARAM("\([a-z_]*\)".*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.def
-		sed -n 's/.*from_environment("\([a-z_]*\)").*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.cpp
-	} | tr '[:lower:]' '[:upper:]'
-	grep -hoE '"PGAS_[A-Z_]+"' boot/boot*.cpp boot/boot*.hpp devices/src/*.cpp | tr -d '"'
-} | LC_ALL=C sort -u | sed 's/.*/OURS(&)/'
-sed -n 's/^OTHERS(\(.*\))$/THEIRS(\1)/p' shmem/src/core/shmem_env_others.def
+printf '%s\n' "$shmem" "$old" "$provider" "$text" "$boot" | tr -d '"' | tr '[:lower:]' '[:upper:]' | LC_ALL=C sort -u |
+	sed 's/.*/OURS(&)/'
+printf '%s\n' "$others"

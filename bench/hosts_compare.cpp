@@ -130,13 +130,13 @@ words joined(words a, const words &b)
 }
 
 // The ways to start one process on each host: the words before the program.
-words launch_words(const pair_of_hosts &target, const std::string &top, const std::string &name)
+words launch_words(const pair_of_hosts &hosts, const std::string &top, const std::string &name)
 {
-	const std::string both = target.first + ":1," + target.second + ":1";
+	const std::string both = hosts.first + ":1," + hosts.second + ":1";
 	if (name == "oshrun")
 		return {top + "/launch/oshrun",
 			"--launch-agent",
-			target.agent,
+			hosts.agent,
 			"-H",
 			both,
 			"-x",
@@ -146,14 +146,14 @@ words launch_words(const pair_of_hosts &target, const std::string &top, const st
 			"--bind",
 			"none"};
 	if (name == "hydra")
-		return {"mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", target.agent, "-hosts", both, "-n", "2"};
+		return {"mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", hosts.agent, "-hosts", both, "-n", "2"};
 	return {"mpirun",
 		"--allow-run-as-root",
 		"--bind-to",
 		"none",
 		"--mca",
 		"plm_rsh_agent",
-		target.agent,
+		hosts.agent,
 		"--host",
 		both,
 		"-x",
@@ -163,12 +163,12 @@ words launch_words(const pair_of_hosts &target, const std::string &top, const st
 }
 
 // The first that works; empty if none does.
-words our_launcher(const arguments &a, const pair_of_hosts &target, const std::string &top)
+words our_launcher(const arguments &a, const pair_of_hosts &hosts, const std::string &top)
 {
 	for (const char *name : {"oshrun", "hydra", "mpirun"}) {
 		if (!a.launcher.empty() && a.launcher != name)
 			continue;
-		const words command = joined(target.here, launch_words(target, top, name));
+		const words command = joined(hosts.here, launch_words(hosts, top, name));
 		if (bench::run_quietly(joined({"timeout", "60"}, joined(command, {"true"})))) {
 			fprintf(stderr, "hosts_compare: our programs are started by %s\n", name);
 			return command;
@@ -178,26 +178,26 @@ words our_launcher(const arguments &a, const pair_of_hosts &target, const std::s
 	return {};
 }
 
-words openmpi_words(const std::string &compiler, const pair_of_hosts &target)
+words openmpi_words(const std::string &compiler, const pair_of_hosts &hosts)
 {
 	const words command = bench::openmpi_launcher(compiler);
 	if (command.empty())
 		return {};
-	words launch = joined(target.here, command);
+	words launch = joined(hosts.here, command);
 	// Simulated hosts are one machine, which newer versions of UCX detect: they would use its memory.
-	if (!target.tool.empty() && !getenv("UCX_TLS"))
+	if (!hosts.tool.empty() && !getenv("UCX_TLS"))
 		launch = joined(launch, {"-x", "UCX_TLS=tcp,self"});
-	return joined(launch, {"--mca", "plm_rsh_agent", target.agent, "--host",
-			       target.first + ":1," + target.second + ":1", "-n", "2"});
+	return joined(launch, {"--mca", "plm_rsh_agent", hosts.agent, "--host",
+			       hosts.first + ":1," + hosts.second + ":1", "-n", "2"});
 }
 
 // A program whose client starts its server on the other host.
-bench::column raw_column(const std::string &title, const std::string &file, const pair_of_hosts &target,
+bench::column raw_column(const std::string &title, const std::string &file, const pair_of_hosts &hosts,
 			 const char *group)
 {
-	bench::column c = bench::column_of(title, file, target.here);
-	c.launcher = target.here;
-	c.provider = target.agent + " " + target.second + " " + file + " serve";
+	bench::column c = bench::column_of(title, file, hosts.here);
+	c.launcher = hosts.here;
+	c.provider = hosts.agent + " " + hosts.second + " " + file + " serve";
 	c.groups = {group};
 	return c;
 }
@@ -243,11 +243,11 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
 		return 0;
 	}
-	pair_of_hosts target;
-	if (const int status = target.open(a, shop.folder); status != 0)
+	pair_of_hosts hosts;
+	if (const int status = hosts.open(a, shop.folder); status != 0)
 		return status;
-	all.columns.push_back(raw_column("raw TCP", top + "/bench/rawtcp", target, "raw"));
-	all.columns.push_back(raw_column("libfabric", top + "/bench/rawofi", target, "inner"));
+	all.columns.push_back(raw_column("raw TCP", top + "/bench/rawtcp", hosts, "raw"));
+	all.columns.push_back(raw_column("libfabric", top + "/bench/rawofi", hosts, "inner"));
 	words groups;
 	for (const bench::row &r : all.rows)
 		if (r.group != "raw" && r.group != "inner" && std::ranges::find(groups, r.group) == groups.end())
@@ -267,13 +267,13 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 		}
 	};
 	if (!a.raw)
-		if (const words launcher = our_launcher(a, target, top); !launcher.empty()) {
+		if (const words launcher = our_launcher(a, hosts, top); !launcher.empty()) {
 			if (a.nets.empty())
 				our_library("pgas", launcher);
 			for (const std::string &net : a.nets)
 				our_library("pgas, " + net, joined(launcher, {"env", "FI_PGAS_NET=" + net}));
 		}
-	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, target);
+	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, hosts);
 	    !launcher.empty() && bench::compile(peer, {}, sources, theirs))
 		library("Open MPI", theirs, launcher);
 	else

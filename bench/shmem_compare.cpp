@@ -87,8 +87,8 @@ words openmpi_on(const std::string &compiler, int pes)
 // The library's own choice next to each forced choice: shows where its limits should be on a machine.
 std::vector<bench::column> cache_columns(const std::string &program, const words &launcher)
 {
-	const auto with = [&](const char *src) {
-		words command{"env", std::string("SHMEM_STREAM_FROM=") + src};
+	const auto with = [&](const char *limit) {
+		words command{"env", std::string("SHMEM_STREAM_FROM=") + limit};
 		command.insert(command.end(), launcher.begin(), launcher.end());
 		return command;
 	};

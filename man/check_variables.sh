@@ -14,6 +14,11 @@ grep -rhoE 'getenv\("(SHMEM|SMA|FI_PGAS|PGAS)_[A-Z_]+"' ../base ../boot ../count
 	cut -d'"' -f2 | sort -u | comm -23 - "$work/table" >"$work/out"
 [ ! -s "$work/out" ]
 check "the list has the variables that are read by name"
+# as many as the tables have entries: no entry is written in a way that the script does not read
+[ "$(grep -c '^ENV_[A-Z]*(' ../shmem/src/core/shmem_env.def)" = "$(grep -c '^SHMEM_' "$work/table")" ] &&
+	[ $(($(grep -c '^PGAS_PARAM(' ../prov/pgas/src/support/pgas_params.def) + 1)) = \
+		"$(grep -c '^FI_PGAS_' "$work/table")" ]
+check "and each entry of the tables (FI_PGAS_NET is read apart)"
 [ "$(wc -l <"$work/table")" -gt 30 ]
 check "it can be read"
 for name in $table; do

@@ -76,8 +76,8 @@ symbols() {
 		nm -P "$object" | awk -v folder="$folder" -v file="$source" \
 			'$2 == "T" || $2 == "U" { print folder, file, $2, $1 }'
 	done < <(find "$build" \( -path '*/.libs/libpgas_la-*.o' -o -path '*/.libs/libsma_la-*.o' \
-		-o -path '*/.libs/libgasnet_all_par_la-*.o'  \
-		-o -path '*/.libs/libpgas_*_la-*.o' -o -name 'oshrun-*.o' \) | sort)
+		-o -path '*/.libs/libgasnet_all_par_la-*.o' -o -path '*/.libs/libpgas_*_la-*.o' \
+		-o -name 'oshrun-*.o' \) | sort)
 }
 
 largest() {

@@ -9,7 +9,7 @@ cd "$here/.." || exit 99
 words='at|of|to|on|from|in|by'
 # A field of an installed header keeps its name, there and where it is used. The others are instructions of PTX.
 claim='^(prov/pgas/include/pgas/pgas_hot\.h|gasnet-conduit/[a-z_/]*gasnet_(pgas_)?gex_(am|prepare)\.(h|cpp)):'
-allowed="$claim.*[^a-z]at[^a-z]|cvta\\.to\\."
+allowed="$claim.*((\\.|->)at[^a-z]|uint64_t at;)|cvta\\.to\\."
 
 # Prints the lines with such names in the given files, without comments and strings, as FILE:LINE: TEXT.
 prepositions()

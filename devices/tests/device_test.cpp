@@ -150,16 +150,16 @@ void pattern(void *dst, size_t bytes, unsigned seed)
 		pos[i] = static_cast<unsigned char>((i + seed) * 2654435761U >> 13);
 }
 
-void put(uintptr_t end, const void *src, size_t bytes)
+void put(uintptr_t dst, const void *src, size_t bytes)
 {
-	const piece p = {reinterpret_cast<void *>(end), src, bytes};
+	const piece p = {reinterpret_cast<void *>(dst), src, bytes};
 	GOOD(g_kind->copy(&p, 1));
 	GOOD(g_kind->finish());
 }
 
-void fetch(void *dst, uintptr_t begin, size_t bytes)
+void fetch(void *dst, uintptr_t src, size_t bytes)
 {
-	const piece p = {dst, reinterpret_cast<void *>(begin), bytes};
+	const piece p = {dst, reinterpret_cast<void *>(src), bytes};
 	GOOD(g_kind->copy(&p, 1));
 	GOOD(g_kind->finish());
 }

@@ -53,8 +53,8 @@ void fake_forget(); // everything left
 void good(int rc, const char *what); // fails with last_error()
 #define GOOD(call_arg) good(call_arg, #call_arg)
 void pattern(void *dst, size_t bytes, unsigned seed);
-void put(uintptr_t end, const void *src, size_t bytes); // and finishes
-void fetch(void *dst, uintptr_t begin, size_t bytes);
+void put(uintptr_t dst, const void *src, size_t bytes); // and finishes
+void fetch(void *dst, uintptr_t src, size_t bytes);
 
 // A process of this program that runs the named role on the same device, with a pipe in each direction.
 struct peer {

@@ -360,7 +360,7 @@ bool machine::atomic(const instruction &insn)
 			return was ^ b;
 		}
 	};
-	const auto hosts = [&](auto *word) {
+	const auto apply = [&](auto *word) {
 		auto was = __atomic_load_n(word, __ATOMIC_SEQ_CST);
 		auto now = was;
 		do
@@ -369,9 +369,9 @@ bool machine::atomic(const instruction &insn)
 		target(insn) = was;
 	};
 	if (insn.bytes == 8)
-		hosts(reinterpret_cast<uint64_t *>(there));
+		apply(reinterpret_cast<uint64_t *>(there));
 	else
-		hosts(reinterpret_cast<uint32_t *>(there));
+		apply(reinterpret_cast<uint32_t *>(there));
 	return true;
 }
 

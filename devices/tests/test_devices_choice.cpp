@@ -36,16 +36,16 @@ device_choice by_number(int number)
 	return which;
 }
 
-void copy(kind &driver, uintptr_t end, const void *src, size_t bytes)
+void copy(kind &driver, uintptr_t dst, const void *src, size_t bytes)
 {
-	const piece p = {reinterpret_cast<void *>(end), src, bytes};
+	const piece p = {reinterpret_cast<void *>(dst), src, bytes};
 	assert_int_equal(driver.copy(&p, 1), 0);
 	assert_int_equal(driver.finish(), 0);
 }
 
-void copy_back(kind &driver, void *dst, uintptr_t begin, size_t bytes)
+void copy_back(kind &driver, void *dst, uintptr_t src, size_t bytes)
 {
-	const piece p = {dst, reinterpret_cast<void *>(begin), bytes};
+	const piece p = {dst, reinterpret_cast<void *>(src), bytes};
 	assert_int_equal(driver.copy(&p, 1), 0);
 	assert_int_equal(driver.finish(), 0);
 }

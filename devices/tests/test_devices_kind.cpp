@@ -238,9 +238,9 @@ void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 	put(g_other.addr, sent.data(), sent.size());
 	GOOD(g_kind->fill(at(g_memory), 0x11, 2 * kMiB));
 	for (size_t i = 0; i < std::size(kLengths); i++) {
-		const size_t end = i * kRoom + i % 9, begin = i * 777 + i * 5 % 17;
-		pieces.push_back({at(g_memory, end), at(g_other, begin), kLengths[i]});
-		memcpy(&want[end], &sent[begin], kLengths[i]);
+		const size_t dst_off = i * kRoom + i % 9, src_off = i * 777 + i * 5 % 17;
+		pieces.push_back({at(g_memory, dst_off), at(g_other, src_off), kLengths[i]});
+		memcpy(&want[dst_off], &sent[src_off], kLengths[i]);
 	}
 	for (size_t i = 0; i < 200; i++) { // more than fit into one launch
 		pieces.push_back({at(g_memory, kMiB + kMiB / 2 + i * 24), at(g_other, i * 40), 16});

@@ -107,10 +107,10 @@ struct change {
 	uint64_t value;
 };
 
-static struct change next_change(const struct gups *g, int count, uint64_t *state)
+static struct change next_change(const struct gups *g, int offset, uint64_t *state)
 {
 	const uint64_t n = (uint64_t)g->app.n, slots = (uint64_t)g->words / n, value = next(state);
-	const size_t place = (size_t)((value >> 20) % slots * n) + (size_t)count; /* no other PE's, in any table */
+	const size_t place = (size_t)((value >> 20) % slots * n) + (size_t)offset; /* no other PE's, in any table */
 	return (struct change){(int)(value % n), place, value};
 }
 

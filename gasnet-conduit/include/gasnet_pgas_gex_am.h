@@ -134,10 +134,10 @@ PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_
 						     size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
 /* For a medium message that goes into the slot just claimed; the word includes the payload's position. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
-						  uint64_t payload_off, uint64_t word, size_t most) PGAS_NOEXCEPT;
+						  uint64_t pos, uint64_t word, size_t most) PGAS_NOEXCEPT;
 /* The same if it goes into that slot's annex; the library decides where its payload begins. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
-						   uint64_t payload_off, uint64_t word, size_t most) PGAS_NOEXCEPT;
+						   uint64_t pos, uint64_t word, size_t most) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,
 						   size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,

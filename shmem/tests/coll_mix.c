@@ -69,10 +69,10 @@ static void step(shmem_team_t team, int pos, unsigned kind, unsigned draw)
 	case 6: {
 		const size_t give = n / (1 + (size_t)(mine + pos) % 3);
 		CHECK(shmem_long_collect(team, dest, g_source, give) == 0);
-		size_t end = 0;
+		size_t index = 0;
 		for (int j = 0; j < members; j++)
-			for (size_t i = 0; i < n / (1 + (size_t)(j + pos) % 3); i++, end++)
-				CHECK(dest[end] == word(world_pe_of(team, j), pos, i));
+			for (size_t i = 0; i < n / (1 + (size_t)(j + pos) % 3); i++, index++)
+				CHECK(dest[index] == word(world_pe_of(team, j), pos, i));
 		break;
 	}
 	case 7:

@@ -89,6 +89,15 @@ void use_those_who_left()
 	}
 }
 
+// PE 0 returns when all but PE 1, which leaves, have called this
+void gather_at_first()
+{
+	if (shmem_my_pe() == 0)
+		shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 2);
+	else
+		shmem_long_atomic_inc(&g_arrived, 0);
+}
+
 // PE 1 leaves; any later action of the others is wrong, or ends the job
 void others_wait()
 {
@@ -108,18 +117,14 @@ void others_wait()
 		shmem_long_broadcast(SHMEM_TEAM_WORLD, &g_sum, &g_one, 1, 0);
 		shmem_barrier_all();
 	} else if (strcmp(g_what, "global-exit") == 0) {
-		if (shmem_my_pe() == 0) { // all but PE 1 are about to wait in the barrier
-			shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 2);
+		gather_at_first();
+		if (shmem_my_pe() == 0)
 			shmem_global_exit(5);
-		}
-		shmem_long_atomic_inc(&g_arrived, 0);
 		shmem_barrier_all();
 	} else if (strcmp(g_what, "kill") == 0) {
-		if (shmem_my_pe() == 0) {
-			shmem_long_wait_until(&g_arrived, SHMEM_CMP_GE, shmem_n_pes() - 2);
+		gather_at_first();
+		if (shmem_my_pe() == 0)
 			abort();
-		}
-		shmem_long_atomic_inc(&g_arrived, 0);
 		pause();
 	}
 }

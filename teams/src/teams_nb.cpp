@@ -104,8 +104,9 @@ void rearrange(const operation &op, const step &s, char *where, const char *src)
 	for (int i = 0; i < n; i++) {
 		const int place = s.what == act::place_back ? s.peer - i : s.peer + i;
 		const auto member = static_cast<size_t>(member_at(l, (place + n) % n)), pos = static_cast<size_t>(i);
-		const size_t end = s.what == act::pick ? pos : member, count = s.what == act::pick ? member : pos;
-		memcpy(where + end * s.bytes, src + count * s.bytes, s.bytes);
+		const size_t dst_index = s.what == act::pick ? pos : member,
+			     src_index = s.what == act::pick ? member : pos;
+		memcpy(where + dst_index * s.bytes, src + src_index * s.bytes, s.bytes);
 	}
 }
 
@@ -318,11 +319,11 @@ step &add(operation &op, act what, buffer where, size_t bytes)
 
 size_t messages(const operation &op, size_t bytes)
 {
-	const auto owner = [&](size_t n) { return n ? (n + op.unit - 1) / op.unit : 1; };
+	const auto pieces = [&](size_t n) { return n ? (n + op.unit - 1) / op.unit : 1; };
 	if (bytes != kSegment)
-		return owner(bytes);
+		return pieces(bytes);
 	const size_t rest = op.total % op.segment;
-	return op.total / op.segment * owner(op.segment) + (rest ? owner(rest) : 0);
+	return op.total / op.segment * pieces(op.segment) + (rest ? pieces(rest) : 0);
 }
 
 // Gives the step's messages the next numbers of its channel.

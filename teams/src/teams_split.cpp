@@ -246,11 +246,11 @@ struct grid_lists {
 };
 
 // Only one place can be agreed on at a time, so the row comes first, then the column.
-int split_grid_by_mask(team &parent, const grid_lists &owner, uint64_t check, team **row, team **column)
+int split_grid_by_mask(team &parent, const grid_lists &lists, uint64_t check, team **row, team **column)
 {
-	if (split_known(parent, owner.row.data(), owner.row_size, check, row))
+	if (split_known(parent, lists.row.data(), lists.row_size, check, row))
 		return -1;
-	const int rc = split_known(parent, owner.column.data(), owner.column_size, check, column);
+	const int rc = split_known(parent, lists.column.data(), lists.column_size, check, column);
 	if (rc) {
 		destroy(*row);
 		*row = nullptr;
@@ -264,14 +264,14 @@ int split_grid(team &parent, int wide, team **row, team **column)
 {
 	*row = *column = nullptr;
 	wide = std::min(wide, parent.size);
-	const grid_lists owner(parent, wide);
+	const grid_lists lists(parent, wide);
 	const uint64_t check = mixed(kSeed, wide);
 	if (by_mask())
-		return split_grid_by_mask(parent, owner, check, row, column);
-	const offer x = make_offer(owner.row_size), y = make_offer(owner.column_size);
+		return split_grid_by_mask(parent, lists, check, row, column);
+	const offer x = make_offer(lists.row_size), y = make_offer(lists.column_size);
 	const uint64_t number = tell(parent, &x, &y, check);
-	team *const along_x = prepare_team(parent, owner.row.data(), owner.row_size);
-	team *const along_y = prepare_team(parent, owner.column.data(), owner.column_size);
+	team *const along_x = prepare_team(parent, lists.row.data(), lists.row_size);
+	team *const along_y = prepare_team(parent, lists.column.data(), lists.column_size);
 	exchange_gather(parent, number);
 	bool ok = all_alike(parent, check);
 	for (int j = 0; j < parent.size; j++) // both or neither, on every member
@@ -281,8 +281,8 @@ int split_grid(team &parent, int wide, team **row, team **column)
 		drop_team(along_y, y);
 		return -1;
 	}
-	finish_team(along_x, parent, owner.row.data(), x, 0, row);
-	finish_team(along_y, parent, owner.column.data(), y, 1, column);
+	finish_team(along_x, parent, lists.row.data(), x, 0, row);
+	finish_team(along_y, parent, lists.column.data(), y, 1, column);
 	return 0;
 }
 

@@ -103,7 +103,9 @@ teams::operation *begin_scatter(meeting &m, int root, const void *source)
 	const size_t b = m.call.bytes, row = g_images.most * b;
 	if (source && !g_images.even) {
 		room(m.out, gasneti_front.nodes * row);
-		each_row(b, [&](size_t end, size_t begin, size_t n) { memcpy(&m.out[end], at(source, begin), n); });
+		each_row(b, [&](size_t dst_off, size_t src_off, size_t n) {
+			memcpy(&m.out[dst_off], at(source, src_off), n);
+		});
 		source = m.out.data();
 	}
 	return teams::start_scatter(*g_team, room(m.input, row), source, row, root);
@@ -189,8 +191,8 @@ void copy_to_others(meeting &m, size_t bytes)
 
 void unpack_rows(const meeting &m, void *dest)
 {
-	each_row(m.call.bytes, [&](size_t begin, size_t end, size_t n) {
-		memcpy(static_cast<char *>(dest) + end, &m.input[begin], n);
+	each_row(m.call.bytes, [&](size_t src_off, size_t dst_off, size_t n) {
+		memcpy(static_cast<char *>(dest) + dst_off, &m.input[src_off], n);
 	});
 }
 

@@ -41,12 +41,12 @@ bool same(const devices::device_choice &a, const devices::device_choice &b)
 }
 
 // Called with kinds_mutex held. Returns null on failure, with the reason in `why`.
-device *open_device(uint64_t count, const devices::device_choice &which, char *why, size_t room)
+device *open_device(uint64_t memory_class, const devices::device_choice &which, char *why, size_t room)
 {
 	device *unused = nullptr;
 	for (size_t i = 0; i < g_device_count; i++) {
 		device &d = *g_devices[i];
-		if (d.memory_class == count && d.kind && same(d.which, which))
+		if (d.memory_class == memory_class && d.kind && same(d.which, which))
 			return &d;
 		if (!d.kind)
 			unused = &d;
@@ -55,13 +55,13 @@ device *open_device(uint64_t count, const devices::device_choice &which, char *w
 		snprintf(why, room, "more than %zu devices", kMostDevices);
 		return nullptr;
 	}
-	devices::kind *kind = devices::make_kind(class_name(count));
+	devices::kind *kind = devices::make_kind(class_name(memory_class));
 	if (kind->open_device(which, why, room) != 0) {
 		delete kind;
 		return nullptr;
 	}
 	device *d = unused ? unused : new device{};
-	d->memory_class = static_cast<gex_MK_Class_t>(count);
+	d->memory_class = static_cast<gex_MK_Class_t>(memory_class);
 	d->which = which;
 	d->kind = kind;
 	d->number = kind->number();
@@ -150,10 +150,10 @@ gasneti_kind *must_be_kind(const char *call, gex_MK_t kind)
 
 } // namespace
 
-const char *class_name(uint64_t count)
+const char *class_name(uint64_t memory_class)
 {
 	for (const auto &one : kClasses)
-		if (one.memory_class == count)
+		if (one.memory_class == memory_class)
 			return one.name;
 	return "host";
 }
@@ -180,12 +180,12 @@ bool others_on_other_machines()
 	return any_other_node(false);
 }
 
-device &device_for(const char *call, uint64_t count, uint64_t number)
+device &device_for(const char *call, uint64_t memory_class, uint64_t number)
 {
 	device *found = nullptr;
 	for (size_t i = 0; i < g_device_count; i++) {
 		device *d = g_devices[i];
-		if (d->memory_class != count || !d->kind)
+		if (d->memory_class != memory_class || !d->kind)
 			continue;
 		if (number && d->number == number)
 			return *d;
@@ -197,9 +197,10 @@ device &device_for(const char *call, uint64_t count, uint64_t number)
 	devices::device_choice which;
 	which.place = number;
 	char why[200] = "";
-	found = open_device(count, which, why, sizeof why);
+	found = open_device(memory_class, which, why, sizeof why);
 	if (!found)
-		fail("%s: memory of kind %s of another node, and no way to it: %s", call, class_name(count), why);
+		fail("%s: memory of kind %s of another node, and no way to it: %s", call, class_name(memory_class),
+		     why);
 	return *found;
 }
 

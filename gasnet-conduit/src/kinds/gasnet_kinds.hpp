@@ -99,12 +99,12 @@ struct peer_end {
 // --- gasnet_kinds.cpp ------------------------------------------------------------------------------------------------
 
 extern pthread_mutex_t kinds_mutex; // acquired before the mutexes of devices
-const char *class_name(uint64_t count);
+const char *class_name(uint64_t memory_class);
 // Prints what is wrong, if the client wants messages; returns the code.
 [[gnu::format(printf, 2, 3)]] int refuse(int code, const char *format, ...);
 // The device of that class that can best reach device `number`; opened if there is none. Ends the job if there is no
 // driver. Called with kinds_mutex held.
-device &device_for(const char *call, uint64_t count, uint64_t number);
+device &device_for(const char *call, uint64_t memory_class, uint64_t number);
 [[noreturn, gnu::cold]] void driver_failed(const char *call, const device &d);
 // Starts one copy; it stays in progress until device_finish.
 void device_copy(const char *call, device &d, void *dest, const void *source, size_t bytes);

@@ -123,24 +123,24 @@ inline void port_drop(port &base, uint64_t line, const char *)
 	of(base).events.push_back(e);
 }
 
-inline int port_send(port &source, uint64_t end, const void *bytes, size_t len, void *, port_work *work)
+inline int port_send(port &source, uint64_t line, const void *bytes, size_t len, void *, port_work *work)
 {
 	fake_port &p = of(source);
 	network &n = *p.net;
 	if (n.refuse_every && ++n.sends % n.refuse_every == 0)
 		return -11;
-	if (end >> kElse)
+	if (line >> kElse)
 		return 1;
-	const auto it = n.ports.find(static_cast<uint16_t>(end));
+	const auto it = n.ports.find(static_cast<uint16_t>(line));
 	if (it == n.ports.end()) {
 		p.events.push_back({port_event_kind::failed, -111, work});
 		return 0;
 	}
 	std::string copy(static_cast<const char *>(bytes), len);
-	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(end)];
+	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(line)];
 	if (!lost && (!n.change || n.change(n, copy)))
 		it->second->inbox.push_back(
-			{std::move(copy), n.below(n.delay_most + 1), p.number | (end & kOurs ? 0 : kOurs)});
+			{std::move(copy), n.below(n.delay_most + 1), p.number | (line & kOurs ? 0 : kOurs)});
 	if (n.below(4) == 0)
 		return 1;
 	p.events.push_back({port_event_kind::sent, 0, work});

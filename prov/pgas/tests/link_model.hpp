@@ -140,8 +140,8 @@ inline void on_over(void *self, const notice &n, uint32_t good, uint32_t bad, in
 	side &s = *static_cast<side *>(self);
 	assert_int_equal(good + bad, n.operations);
 	assert_true(bad == 0 || status < 0);
-	s.told[static_cast<uint16_t>(n.line)] += good;
-	s.failed[static_cast<uint16_t>(n.line)] += bad;
+	s.told[static_cast<uint16_t>(n.target)] += good;
+	s.failed[static_cast<uint16_t>(n.target)] += bad;
 }
 
 inline side::side(port *over, uint16_t number_arg, link_settings set, bool with_secret) : number(number_arg)
@@ -191,7 +191,7 @@ inline void side::open_straight(channel &c)
 	notice about;
 	about.who = this;
 	about.operations = 1;
-	about.line = other.number;
+	about.target = other.number;
 	run_open_straight(c, runs[other.number], 1, about);
 }
 
@@ -260,7 +260,7 @@ inline bool side::post(side &other, size_t bytes)
 	notice about;
 	about.who = this;
 	about.frames = about.operations = 1;
-	about.line = other.number;
+	about.target = other.number;
 	packet_notice(*c, about);
 	frame_push(*c);
 	if (bytes == 16 && c->filling)

@@ -40,24 +40,25 @@ void test_death_in_every_state(void **)
 		n.steps_most = 1;
 		node a(n, 1 + when % 2), b(n, 2 - when % 2);
 		a.tick = 20 * kMs;
-		const uint64_t end = a.to(b), begin = when < 60 ? b.to(a) : greet(a, b, end); // a stranger, or not
+		const uint64_t line_a = a.to(b),
+			       line_b = when < 60 ? b.to(a) : greet(a, b, line_a); // a stranger, or not
 		for (unsigned i = 0; i < when / 2; i++) {
-			talk_for(a, b, end, 1);
+			talk_for(a, b, line_a, 1);
 			if (when % 3 == 0)
-				b.send(begin, "back");
+				b.send(line_b, "back");
 		}
 		if (when % 5)
 			n.kill(b.h);
 		else
 			n.silence(b.h);
 		look_until({&a}, [&] {
-			a.send(end, "are you there?");
+			a.send(line_a, "are you there?");
 			return !a.lost.empty();
 		});
-		assert_int_equal(a.lost[0], end);
+		assert_int_equal(a.lost[0], line_a);
 		assert_int_equal(a.open(), 0);
-		assert_false(a.why(end).empty());
-		a.p->ops->remove(*a.p, end);
+		assert_false(a.why(line_a).empty());
+		a.p->ops->remove(*a.p, line_a);
 		look_until({&a}, [&] { return n.qps_of(a.h).empty(); }); // that of the peer's call, too
 	}
 }
@@ -92,24 +93,24 @@ void test_lines_are_let_go_in_every_state(void **)
 		n.steps_most = 1 + n.below(3);
 		node a(n, 1 + seed % 2), b(n, 2 - seed % 2), c(n, 3);
 		for (unsigned round = 0; round < 6; round++) {
-			const uint64_t end = a.to(b), begin = n.below(2) ? b.to(a) : greet(a, b, end);
+			const uint64_t line_a = a.to(b), line_b = n.below(2) ? b.to(a) : greet(a, b, line_a);
 			const unsigned looks = n.below(30);
 			for (unsigned i = 0; i < looks; i++) {
-				talk_for(a, b, end, 1);
+				talk_for(a, b, line_a, 1);
 				if (n.below(2))
-					b.send(begin, "back");
+					b.send(line_b, "back");
 				if (n.below(20) == 0)
 					for (fake_qp *q : n.qps_of(a.h))
 						if (q->state == IBV_QPS_RTS)
 							n.break_qp(*q, n.below(3));
 			}
-			a.let_go(end);
+			a.let_go(line_a);
 			a.lost.clear();
 			const uint64_t other = a.to(c);
 			const unsigned more = n.below(10);
 			for (unsigned i = 0; i < more; i++)
 				talk_for(a, c, other, 1);
-			b.let_go(begin);
+			b.let_go(line_b);
 			a.let_go(other);
 		}
 		for (unsigned i = 0; i < 400; i++)
@@ -128,13 +129,13 @@ void test_called_anew(void **)
 		node a(n, 1 + seed % 2), b(n, 2 - seed % 2);
 		const bool turned = seed % 4 < 2; // which node made the old line
 		const auto [one, other] = turned ? meet(b, a) : meet(a, b);
-		const uint64_t end = turned ? other : one, begin = turned ? one : other;
-		open_up(a, b, end);
-		open_up(b, a, begin);
+		const uint64_t line_a = turned ? other : one, line_b = turned ? one : other;
+		open_up(a, b, line_a);
+		open_up(b, a, line_b);
 		if (seed % 3)
 			for (fake_qp *q : n.qps_of(seed % 3 == 1 ? a.h : b.h))
 				n.break_qp(*q, 0);
-		b.let_go(begin);
+		b.let_go(line_b);
 		const unsigned looks = n.below(10);
 		for (unsigned i = 0; i < looks; i++)
 			a.look();
@@ -143,7 +144,7 @@ void test_called_anew(void **)
 		look_until({&a, &b}, [&] { return b.send(anew, "it is me"); });
 		look_until({&a, &b}, [&] { return !a.came.empty() && !a.lost.empty() && !b.open(); });
 		assert_int_equal(a.came.size(), 1);
-		assert_int_equal(a.lost[0], end);
+		assert_int_equal(a.lost[0], line_a);
 		assert_true(b.lost.empty());
 	}
 }

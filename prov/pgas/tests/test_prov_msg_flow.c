@@ -86,10 +86,10 @@ static void stream_take(struct node *n, const struct stream *st)
 		struct posted *p = e.op_context;
 		uint64_t head;
 		memcpy(&head, p->bytes, sizeof head);
-		const uint64_t begin = head >> 32, i = head & 0xffffffff;
-		CHECK(begin >= 1 && begin <= senders && i < (uint64_t)st->count);
-		CHECK_EQ(addr[begin * (uint64_t)st->count + i], 0); /* not twice */
-		addr[begin * (uint64_t)st->count + i] = p->number;
+		const uint64_t sender = head >> 32, i = head & 0xffffffff;
+		CHECK(sender >= 1 && sender <= senders && i < (uint64_t)st->count);
+		CHECK_EQ(addr[sender * (uint64_t)st->count + i], 0); /* not twice */
+		addr[sender * (uint64_t)st->count + i] = p->number;
 		CHECK_EQ(e.len, st->inject ? 16 : mixed_size(i));
 		unsigned char want[20000];
 		fill(want, e.len, i);
@@ -97,9 +97,9 @@ static void stream_take(struct node *n, const struct stream *st)
 		p->number = ++posts;
 		CHECK_OK(fi_recv(n->ep, p->bytes, sizeof p->bytes, NULL, FI_ADDR_UNSPEC, p));
 	}
-	for (uint64_t begin = 1; begin <= senders; begin++)
+	for (uint64_t sender = 1; sender <= senders; sender++)
 		for (uint64_t i = 1; i < (uint64_t)st->count; i++)
-			CHECK(addr[begin * (uint64_t)st->count + i] > addr[begin * (uint64_t)st->count + i - 1]);
+			CHECK(addr[sender * (uint64_t)st->count + i] > addr[sender * (uint64_t)st->count + i - 1]);
 	free(addr);
 	for (int i = 0; i < 32; i++) {
 		struct fi_cq_err_entry err;

@@ -245,9 +245,9 @@ static void directed(int rank, void *arg)
 			const double end = hang_end();
 			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 				CHECK(now_s() < end);
-			const uint64_t begin = *(uint64_t *)e.op_context - 1000;
-			CHECK(e.op_context == &buf[begin]);
-			CHECK_EQ(src, n.peer[begin]);
+			const uint64_t sender = *(uint64_t *)e.op_context - 1000;
+			CHECK(e.op_context == &buf[sender]);
+			CHECK_EQ(src, n.peer[sender]);
 		}
 	} else {
 		const uint64_t v = 1000 + (uint64_t)rank;

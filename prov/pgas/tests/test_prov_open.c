@@ -39,7 +39,7 @@ static void test_open_endpoint_reaches_itself(void **state)
 	struct fi_cntr_attr attr = {0};
 	struct fid_cntr *cntr;
 	struct fid_mr *mr;
-	uint64_t begin = 42, end = 0;
+	uint64_t src = 42, dst = 0;
 	char name[64];
 	size_t len = sizeof name;
 	fi_addr_t addr;
@@ -53,10 +53,10 @@ static void test_open_endpoint_reaches_itself(void **state)
 	assert_int_equal(fi_getname(&own.ep->fid, name, &len), 0);
 	assert_int_equal(fi_av_insert(own.av, name, 1, &addr, 0, NULL), 1);
 	assert_int_equal(addr, 0); /* a table: ranks are addresses */
-	assert_int_equal(fi_mr_reg(net.domain, &end, sizeof end, FI_REMOTE_WRITE, 0, 7, 0, &mr, NULL), 0);
-	assert_int_equal(fi_write(own.ep, &begin, sizeof begin, NULL, addr, 0, 7, NULL), 0);
+	assert_int_equal(fi_mr_reg(net.domain, &dst, sizeof dst, FI_REMOTE_WRITE, 0, 7, 0, &mr, NULL), 0);
+	assert_int_equal(fi_write(own.ep, &src, sizeof src, NULL, addr, 0, 7, NULL), 0);
 	assert_int_equal(fi_cntr_wait(cntr, 1, 60000), 0);
-	assert_int_equal(end, 42);
+	assert_int_equal(dst, 42);
 	pgas_close_ep(&own);
 	assert_null(own.ep);
 	assert_null(own.av);

@@ -274,37 +274,37 @@ const char *env_parse_text(const char *text) noexcept
 int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 {
 	const variable *v = kVariables;
-	const char *src, *text;
+	const char *source, *text;
 	message[0] = '\0';
 #define ENV_SET(member, NAME, old, about)                                                                              \
-	text = value_of(*v++, &src);                                                                                   \
-	values.member = src != nullptr;
+	text = value_of(*v++, &source);                                                                                \
+	values.member = source != nullptr;
 #define ENV_BOOL(member, NAME, def, about)                                                                             \
-	text = value_of(*v++, &src);                                                                                   \
+	text = value_of(*v++, &source);                                                                                \
 	if (!parse_bool(text, values.member))                                                                          \
-		return fail(message, src, text, "yes or no");
+		return fail(message, source, text, "yes or no");
 #define ENV_SIZE(member, NAME, old, def, about)                                                                        \
-	text = value_of(*v++, &src);                                                                                   \
+	text = value_of(*v++, &source);                                                                                \
 	if (!env_parse_size(text, values.member))                                                                      \
-		return fail(message, src, text, kSizeExpected);
+		return fail(message, source, text, kSizeExpected);
 #define ENV_COUNT(member, NAME, def, most, about)                                                                      \
-	text = value_of(*v++, &src);                                                                                   \
+	text = value_of(*v++, &source);                                                                                \
 	if (!parse_count(text, most, values.member))                                                                   \
-		return fail_count(message, src, text, most);
+		return fail_count(message, source, text, most);
 #define ENV_FAMILY(member, NAME, about) v++;
 #define ENV_GRID(member, NAME, about)                                                                                  \
-	text = value_of(*v++, &src);                                                                                   \
+	text = value_of(*v++, &source);                                                                                \
 	if (!parse_grid(text, values.member))                                                                          \
-		return fail(message, src, text, "hosts x PEs per host (example: 2x4)");
+		return fail(message, source, text, "hosts x PEs per host (example: 2x4)");
 #define ENV_TEXT(member, NAME, about)                                                                                  \
-	text = value_of(*v++, &src);                                                                                   \
+	text = value_of(*v++, &source);                                                                                \
 	values.member = env_parse_text(text);
 #define ENV_CHOICE(member, NAME, def, about, list)                                                                     \
-	text = value_of(*v, &src);                                                                                     \
+	text = value_of(*v, &source);                                                                                  \
 	{                                                                                                              \
 		int index = 0;                                                                                         \
 		if (!parse_choice(v->words, text, index))                                                              \
-			return fail_choice(message, src, text, v->words);                                              \
+			return fail_choice(message, source, text, v->words);                                           \
 		values.member = static_cast<member##_kind>(index);                                                     \
 		v++;                                                                                                   \
 	}

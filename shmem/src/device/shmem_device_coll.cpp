@@ -129,10 +129,10 @@ void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 	me.begin();
 	me.each([&](int i) {
 		each_member(t, [&](int j) {
-			const size_t end = static_cast<size_t>(i) * count * to_step;
-			const size_t begin = static_cast<size_t>(j) * count * from_step;
+			const size_t dst_off = static_cast<size_t>(i) * count * to_step;
+			const size_t src_off = static_cast<size_t>(j) * count * from_step;
 			for (size_t e = 0; e < count; e++)
-				copies.pass(i, source, begin + e * from_step, j, dest, end + e * to_step, size);
+				copies.pass(i, source, src_off + e * from_step, j, dest, dst_off + e * to_step, size);
 		});
 	});
 	copies.run();

@@ -276,9 +276,9 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 	m.addr = static_cast<fi_addr_t>(pe);
 	m.rma_iov = &place;
 	m.rma_iov_count = 1;
-	const fi_ops_rma &actor = *g.net.ops->device_rma;
-	const ssize_t rc = is_put ? actor.writemsg(g_own.ep, &m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE)
-				  : actor.readmsg(g_own.ep, &m, FI_PGAS_WAIT);
+	const fi_ops_rma &ops = *g.net.ops->device_rma;
+	const ssize_t rc = is_put ? ops.writemsg(g_own.ep, &m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE)
+				  : ops.readmsg(g_own.ep, &m, FI_PGAS_WAIT);
 	if (rc != 0)
 		fail(name, "to PE %d: %s", pe, pgas_strerror(static_cast<int>(-rc)));
 	g_far.sent = g_far.sent || is_put;

@@ -112,7 +112,7 @@ private:
 
 	void insert_free(index n) noexcept;
 	void remove_free(index n) noexcept;
-	void replace_in_trie(index n, index step) noexcept;
+	void replace_in_trie(index n, index replacement) noexcept;
 	bool alone_in_bin(index n, uint64_t new_count) const noexcept;
 	index find_fit(uint64_t count) const noexcept;
 	index find_aligned(uint64_t count, uint64_t align) const noexcept;

@@ -45,20 +45,20 @@ void heap::insert_free(index n) noexcept
 	head.ring_next = n;
 }
 
-// `step` (0: nothing) takes the place of n below n's parent
-void heap::replace_in_trie(index n, index step) noexcept
+// `replacement` (0: nothing) takes the place of n below n's parent
+void heap::replace_in_trie(index n, index replacement) noexcept
 {
 	const index parent = records_[n].parent;
-	if (step != 0)
-		records_[step].parent = parent;
+	if (replacement != 0)
+		records_[replacement].parent = parent;
 	if ((parent & kRoot) == 0) {
 		index *child = records_[parent].child;
-		child[child[1] == n] = step;
+		child[child[1] == n] = replacement;
 		return;
 	}
 	const unsigned bin = parent & ~kRoot;
-	roots_[bin] = step;
-	if (step != 0)
+	roots_[bin] = replacement;
+	if (replacement != 0)
 		return;
 	bin_bits_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
 	if (bin_bits_[bin / 64] == 0)
@@ -69,28 +69,29 @@ void heap::remove_free(index n) noexcept
 {
 	record &r = records_[n];
 	free_blocks_--;
-	index step = 0;
+	index replacement = 0;
 	if (r.ring_next != n) {
-		step = r.ring_next;
+		replacement = r.ring_next;
 		records_[r.ring_prev].ring_next = r.ring_next;
 		records_[r.ring_next].ring_prev = r.ring_prev;
 		if (r.parent == 0)
 			return;
 	} else if ((r.child[0] | r.child[1]) != 0) {
 		// any leaf below n may replace n: all counts below share n's path
-		step = n;
-		while (const index down = records_[step].child[1] ? records_[step].child[1] : records_[step].child[0])
-			step = down;
-		replace_in_trie(step, 0);
+		replacement = n;
+		while (const index down = records_[replacement].child[1] ? records_[replacement].child[1]
+									 : records_[replacement].child[0])
+			replacement = down;
+		replace_in_trie(replacement, 0);
 	}
-	replace_in_trie(n, step);
-	if (step == 0)
+	replace_in_trie(n, replacement);
+	if (replacement == 0)
 		return;
 	for (int side = 0; side < 2; side++) {
 		const index child = r.child[side];
-		records_[step].child[side] = child;
+		records_[replacement].child[side] = child;
 		if (child != 0)
-			records_[child].parent = step;
+			records_[child].parent = replacement;
 	}
 }
 

@@ -322,14 +322,14 @@ void set_tables(pgas_ep *front)
 	fid->collective = &g_collective_ops;
 }
 
-int make_alias(ep_core *ep, pgas_ep *owner, struct fi_alias *a)
+int make_alias(ep_core *ep, pgas_ep *original, struct fi_alias *a)
 {
 	if (const int err = flags_check<flags_of::ep_alias>(a->flags))
 		return err;
 	pgas_ep *front;
 	const uint64_t flags = a->flags & FI_TRANSMIT ? a->flags & ~(FI_TRANSMIT | FI_RECV | FI_MULTI_RECV)
-						      : owner->op_flags;
-	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(owner)->fid.context, flags, &front))
+						      : original->op_flags;
+	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(original)->fid.context, flags, &front))
 		return err;
 	set_tables(front);
 	ep_update_hot(ep);

@@ -91,8 +91,8 @@ private:
 	fi_addr_t peer(const std::string &name);
 	template <class Post>
 	trouble run(const char *what, Post &&post);
-	trouble exchange(fi_addr_t dest, size_t begin, uint64_t round);
-	trouble exchange_long(fi_addr_t dest, size_t begin);
+	trouble exchange(fi_addr_t dest, size_t sender, uint64_t round);
+	trouble exchange_long(fi_addr_t dest, size_t sender);
 	trouble job(std::istringstream &words);
 	trouble await(size_t me, size_t all, uint64_t rounds);
 	void bother(fi_addr_t dest);
@@ -218,16 +218,16 @@ trouble victim::run(const char *what, Post &&post)
 	return "";
 }
 
-uint64_t word_of(size_t begin, uint64_t round)
+uint64_t word_of(size_t sender, uint64_t round)
 {
-	return (static_cast<uint64_t>(begin) << 32 | round) * 0x9e3779b97f4a7c15;
+	return (static_cast<uint64_t>(sender) << 32 | round) * 0x9e3779b97f4a7c15;
 }
 
 // A word there and back, and one added to the peer's sum, checked by its previous value.
-trouble victim::exchange(fi_addr_t dest, size_t begin, uint64_t round)
+trouble victim::exchange(fi_addr_t dest, size_t sender, uint64_t round)
 {
-	uint64_t value = word_of(begin, round), back = 0, one = 1, before = 0;
-	const uint64_t pos = begin * 8, sum = 8192 + begin * 8;
+	uint64_t value = word_of(sender, round), back = 0, one = 1, before = 0;
+	const uint64_t pos = sender * 8, sum = 8192 + sender * 8;
 	trouble t = run("put", [&] { return fi_write(own_.ep, &value, 8, nullptr, dest, pos, 1, nullptr); });
 	if (t.empty())
 		t = run("get", [&] { return fi_read(own_.ep, &back, 8, nullptr, dest, pos, 1, nullptr); });
@@ -241,17 +241,17 @@ trouble victim::exchange(fi_addr_t dest, size_t begin, uint64_t round)
 	return t.empty() && before != round - 1 ? "wrong sum" : t;
 }
 
-trouble victim::exchange_long(fi_addr_t dest, size_t begin)
+trouble victim::exchange_long(fi_addr_t dest, size_t sender)
 {
 	std::string there(kLong, 0), back(kLong, 0);
 	for (size_t i = 0; i < kLong; i++)
-		there[i] = static_cast<char>(i * 7 + begin);
+		there[i] = static_cast<char>(i * 7 + sender);
 	trouble t = run("long put", [&] {
-		return fi_write(own_.ep, there.data(), kLong, nullptr, dest, kLongAt, begin & 1, nullptr);
+		return fi_write(own_.ep, there.data(), kLong, nullptr, dest, kLongAt, sender & 1, nullptr);
 	});
 	if (t.empty())
 		t = run("long get", [&] {
-			return fi_read(own_.ep, back.data(), kLong, nullptr, dest, kLongAt, begin & 1, nullptr);
+			return fi_read(own_.ep, back.data(), kLong, nullptr, dest, kLongAt, sender & 1, nullptr);
 		});
 	return t.empty() && back != there ? "wrong long bytes" : t;
 }
@@ -260,12 +260,12 @@ trouble victim::exchange_long(fi_addr_t dest, size_t begin)
 trouble victim::await(size_t me, size_t all, uint64_t rounds)
 {
 	const double end = now() + limit("LINK_VICTIM_AWAIT", patience_);
-	for (size_t begin = 0; begin < all; begin++) {
-		const auto *word = reinterpret_cast<volatile uint64_t *>(key(1) + begin * 8);
-		const auto *sum = reinterpret_cast<volatile uint64_t *>(key(0) + 8192 + begin * 8);
-		while (begin != me && (*word != word_of(begin, rounds) || *sum != rounds)) {
+	for (size_t sender = 0; sender < all; sender++) {
+		const auto *word = reinterpret_cast<volatile uint64_t *>(key(1) + sender * 8);
+		const auto *sum = reinterpret_cast<volatile uint64_t *>(key(0) + 8192 + sender * 8);
+		while (sender != me && (*word != word_of(sender, rounds) || *sum != rounds)) {
 			if (now() > end)
-				return "absent word of " + std::to_string(begin);
+				return "absent word of " + std::to_string(sender);
 			progress();
 		}
 	}

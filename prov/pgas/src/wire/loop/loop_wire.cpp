@@ -11,8 +11,7 @@
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_peer.hpp"
 #include "engine/pgas_request.hpp"
-
-#include <sys/random.h>
+#include "support/pgas_random.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -108,24 +107,24 @@ void loop_domain_close(wire_domain *d)
 
 int loop_ep_open(wire_domain &, ep_core &ep, wire_ep **out)
 {
-	auto target = std::make_unique<loop_ep>();
-	target->ops = &g_loop_wire;
-	target->ep = &ep;
+	auto opened = std::make_unique<loop_ep>();
+	opened->ops = &g_loop_wire;
+	opened->ep = &ep;
 	directory &d = the_directory();
 	const std::lock_guard lock(d.mutex);
 	if (d.names.size() == kSources) {
 		PGAS_WARN(FI_LOG_EP_CTRL, "loop: this process opened %u endpoints already\n", kSources);
 		return -FI_ENOSPC;
 	}
-	target->number = static_cast<uint32_t>(d.names.size());
+	opened->number = static_cast<uint32_t>(d.names.size());
 	d.names.push_back({});
-	while (!target->token || d.eps.count(target->token)) {
-		if (getrandom(&target->token, sizeof target->token, 0) < 0)
+	while (!opened->token || d.eps.count(opened->token)) {
+		if (!random_fill(&opened->token, sizeof opened->token))
 			return -errno;
-		target->token &= kTokenMask;
+		opened->token &= kTokenMask;
 	}
-	d.eps[target->token] = target.get();
-	*out = target.release();
+	d.eps[opened->token] = opened.get();
+	*out = opened.release();
 	return 0;
 }
 

@@ -65,8 +65,8 @@ int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **o
 		if (known || va < part.va || va - part.va >= part.len)
 			continue;
 		near_piece p{&m, part.va, part.len, {}};
-		const port_device owner = device_for(*m.kind, m.device);
-		const int err = base.ops->expose_device(base, reinterpret_cast<void *>(p.off), p.len, owner,
+		const port_device device = device_for(*m.kind, m.device);
+		const int err = base.ops->expose_device(base, reinterpret_cast<void *>(p.off), p.len, device,
 							rights_of(m), &p.memory);
 		p.refused = err != 0;
 		if (err)

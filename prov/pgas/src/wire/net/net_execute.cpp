@@ -99,19 +99,19 @@ void queue_refusal(channel &c, uint32_t index, int status)
 }
 
 // A thread that waits for a word sees all of it, and everything that was put before it.
-void store(char *pos, const char *src, size_t len)
+void store(char *dst, const char *src, size_t len)
 {
 	const auto whole = [&](auto word) {
 		memcpy(&word, src, sizeof word);
-		pgas_store_release(reinterpret_cast<decltype(word) *>(pos), word);
+		pgas_store_release(reinterpret_cast<decltype(word) *>(dst), word);
 	};
-	if (len == 8 && reinterpret_cast<uintptr_t>(pos) % 8 == 0) {
+	if (len == 8 && reinterpret_cast<uintptr_t>(dst) % 8 == 0) {
 		whole(uint64_t{});
-	} else if (len == 4 && reinterpret_cast<uintptr_t>(pos) % 4 == 0) {
+	} else if (len == 4 && reinterpret_cast<uintptr_t>(dst) % 4 == 0) {
 		whole(uint32_t{});
 	} else {
 		pgas_fence_store_store();
-		memcpy(pos, src, len);
+		memcpy(dst, src, len);
 	}
 }
 
@@ -331,7 +331,7 @@ void tell(net_ep &own_ep, const notice &n, uint32_t good, uint32_t bad, int stat
 	for (uint32_t i = 0; i < bad; i++)
 		cntr_count(ep->c_write, true);
 	if (bad && !ep->failed.status)
-		ep->failed = {status, n.line};
+		ep->failed = {status, n.target};
 	completion c;
 	c.context = n.context;
 	c.flags = n.flags;

@@ -113,7 +113,7 @@ void straight_again(void *, channel &c)
 	about.who = s.ep;
 	about.flags = FI_RMA | FI_WRITE;
 	about.operations = 1;
-	about.line = s.dest->rank;
+	about.target = s.dest->rank;
 	run_open_straight(c, run, s.span, about);
 }
 

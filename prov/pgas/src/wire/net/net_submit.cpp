@@ -30,7 +30,7 @@ int submitted_frames(net_ep &ep, peer &p, const op &o, uint32_t frames)
 	n.frames = frames;
 	n.operations = 1;
 	n.kind = op_wants_entry(ep.ep, o) ? kNoticeEntry : kNoticeQuiet;
-	n.line = p.rank;
+	n.target = p.rank;
 	packet_notice(c, n);
 	if (!(o.flags & FI_MORE))
 		frame_push(c);
@@ -112,7 +112,7 @@ bool introduce(net_ep &ep, channel &c)
 	ep.outstanding++;
 	if (!input.notices.empty()) [[likely]] {
 		notice &n = input.notices.back();
-		if (n.who == &ep && !n.kind && !n.context && n.flags == flags && n.line == p.rank &&
+		if (n.who == &ep && !n.kind && !n.context && n.flags == flags && n.target == p.rank &&
 		    n.first + n.frames + 1 == input.frames && n.operations == n.frames) [[likely]] {
 			n.frames++;
 			n.operations++;

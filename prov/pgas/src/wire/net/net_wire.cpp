@@ -225,16 +225,16 @@ int net_ep_open(wire_domain &base, ep_core &ep, wire_ep **out)
 		number = static_cast<size_t>(std::find(d.eps.begin(), d.eps.end(), nullptr) - d.eps.begin());
 	if (number == kNoEndpoint)
 		return -FI_ENOSPC;
-	auto target = std::make_unique<net_ep>();
-	target->ops = &g_net_wire;
-	target->ep = &ep;
-	target->dom = &d;
-	target->served = d.thread_runs;
-	target->number = static_cast<uint16_t>(number);
+	auto opened = std::make_unique<net_ep>();
+	opened->ops = &g_net_wire;
+	opened->ep = &ep;
+	opened->dom = &d;
+	opened->served = d.thread_runs;
+	opened->number = static_cast<uint16_t>(number);
 	if (number == d.eps.size())
 		d.eps.push_back(nullptr);
-	d.eps[number] = target.get();
-	*out = target.release();
+	d.eps[number] = opened.get();
+	*out = opened.release();
 	return 0;
 }
 

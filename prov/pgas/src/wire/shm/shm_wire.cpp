@@ -56,17 +56,17 @@ void make_ring(shm_ep *ep, const ep_shape &shape)
 
 int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 {
-	auto target = std::make_unique<shm_ep>();
-	target->ops = &g_shm_wire;
-	target->ep = &ep;
+	auto opened = std::make_unique<shm_ep>();
+	opened->ops = &g_shm_wire;
+	opened->ep = &ep;
 	const params &par = parameters();
 	const ep_shape shape{static_cast<uint32_t>(std::bit_ceil(par.rx_slots)), static_cast<uint32_t>(par.eager_count),
 			     static_cast<uint32_t>(round_up(par.eager_bytes, kPage))};
 	const ep_layout l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
-	if (const int err = segment_create("endpoint", segment_kind::endpoint, l.bytes, target->seg))
+	if (const int err = segment_create("endpoint", segment_kind::endpoint, l.bytes, opened->seg))
 		return err;
 	const segment &dom_seg = static_cast<shm_domain &>(d).shared;
-	ep_shared *shared = target->shared = target->seg.at<ep_shared>(0);
+	ep_shared *shared = opened->shared = opened->seg.at<ep_shared>(0);
 	shared->dom_nonce = dom_seg.at<segment_header>(0)->nonce;
 	shared->dom_fd = dom_seg.fd.get();
 	shared->slots = shape.slots;
@@ -75,10 +75,10 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 	// initiators read these when they connect
 	shared->rem_wr_cntr = ep.c_rem_write ? ep.c_rem_write->remote : kNoCounter;
 	shared->rem_rd_cntr = ep.c_rem_read ? ep.c_rem_read->remote : kNoCounter;
-	target->eager = eager_area_of(target->seg, shape);
-	ring_make_ready(target->seg, shape);
-	make_ring(target.get(), shape);
-	*out = target.release();
+	opened->eager = eager_area_of(opened->seg, shape);
+	ring_make_ready(opened->seg, shape);
+	make_ring(opened.get(), shape);
+	*out = opened.release();
 	return 0;
 }
 

@@ -123,7 +123,7 @@ channel *channel_to(net_link &l, const std::string &address)
 	return nullptr;
 }
 
-channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t step)
+channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t caller)
 {
 	if (channel *c = channel_to(l, address))
 		return c;
@@ -132,7 +132,7 @@ channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, c
 	g.role = link_role::caller;
 	g.name = name;
 	g.ours.looks_for = endpoint;
-	g.ours.endpoint = step;
+	g.ours.endpoint = caller;
 	c->called = true;
 	c->asked_at = c->born_at;
 	if (is_answered(l, address))

@@ -405,7 +405,7 @@ void packet_notice(channel &c, const notice &about)
 	if (!about.context && about.frames == 1 && !p->notices.empty()) {
 		notice &n = p->notices.back();
 		if (n.who == about.who && n.kind == about.kind && !n.context && n.flags == about.flags &&
-		    n.line == about.line && n.first + n.frames == first && n.operations == n.frames) {
+		    n.target == about.target && n.first + n.frames == first && n.operations == n.frames) {
 			n.frames++;
 			n.operations++;
 			return;

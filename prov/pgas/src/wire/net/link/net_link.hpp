@@ -50,7 +50,7 @@ struct notice {
 	uint32_t first = 0, frames = 0; // of the packet
 	uint32_t operations = 0;        // if more than one: one frame each
 	uint32_t kind = 0;              // for the client
-	uint64_t line = 0;              // for the client
+	uint64_t target = 0;            // for the client
 };
 struct failure {
 	uint32_t frame;
@@ -190,9 +190,9 @@ std::unique_ptr<net_link> link_open(port *p, const link_client &client, const li
 void link_close(net_link &l); // sends BYE to the peers; takes a moment at most
 
 // Returns the channel to an address; begins one if necessary. name: the whole address, endpoint: which endpoint of the
-// peer it names, step: our endpoint that calls.
+// peer it names, caller: our endpoint that calls.
 channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name,
-		   uint16_t step = 0);
+		   uint16_t caller = 0);
 void channel_release(channel &c); // drops one user
 
 void packet_leave(channel &c); // sends the filling packet

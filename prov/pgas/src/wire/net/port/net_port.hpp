@@ -145,7 +145,7 @@ struct port_ops {
 	// all.
 	int (*expose)(port &p, void *base, size_t len, port_rights rights, port_memory *out);
 	// The same for device memory, which our own write() and read() need, too. Null: not supported.
-	int (*expose_device)(port &p, void *base, size_t len, port_device owner, port_rights rights, port_memory *out);
+	int (*expose_device)(port &p, void *base, size_t len, port_device device, port_rights rights, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that accepts no packets: true if its process has certainly ended. May take some milliseconds.
 	bool (*gone)(port &p, uint64_t line, const char *addr, size_t len);
@@ -184,7 +184,7 @@ const char *port_kind_name(char kind); // of an address, for log messages
 
 // The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
 enum class ofi_kinds : bool { all, adapters };
-port *port_ofi_open(const char *wish, ofi_kinds owner, const port_options &options, std::string &why);
+port *port_ofi_open(const char *wish, ofi_kinds kinds, const port_options &options, std::string &why);
 port *port_verbs_open(const std::string &device, const port_options &options, std::string &why);
 // Is there an adapter? Opening it may still fail. nic: receives its description, if not null.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);

@@ -192,13 +192,13 @@ fi_msg_rma transfer(const iovec *iov, void **desc, const fi_rma_iov *rma, uint64
 	return m;
 }
 
-int ofi_write(port &p, uint64_t end, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
+int ofi_write(port &p, uint64_t line, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
 	      port_work *work)
 {
 	const iovec iov{const_cast<void *>(src), len};
 	const fi_rma_iov rma{addr, len, key};
 	void *desc = desc_of(handle);
-	const fi_msg_rma m = transfer(&iov, &desc, &rma, end, work);
+	const fi_msg_rma m = transfer(&iov, &desc, &rma, line, work);
 	const uint64_t until = p.limits.stream ? FI_INJECT_COMPLETE : FI_DELIVERY_COMPLETE;
 	return static_cast<int>(fi_writemsg(ofi_of(p).ep.get(), &m, FI_COMPLETION | until));
 }
@@ -236,7 +236,7 @@ fi_hmem_iface interface_of(port_device_kind kind)
 	return FI_HMEM_SYSTEM;
 }
 
-int register_memory(ofi_port &p, void *base, size_t len, port_device owner, port_rights rights, port_memory *out)
+int register_memory(ofi_port &p, void *base, size_t len, port_device device, port_rights rights, port_memory *out)
 {
 	fid_mr *mr = nullptr;
 	const iovec iov{base, len};
@@ -245,11 +245,11 @@ int register_memory(ofi_port &p, void *base, size_t len, port_device owner, port
 	a.iov_count = 1;
 	a.access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | (rights & kPortRead ? FI_REMOTE_READ : 0) |
 		   (rights & kPortWrite ? FI_REMOTE_WRITE : 0);
-	a.iface = interface_of(owner.kind);
-	if (owner.kind == port_device_kind::cuda)
-		a.device.cuda = owner.number;
-	else if (owner.kind == port_device_kind::ze)
-		a.device.ze = owner.number;
+	a.iface = interface_of(device.kind);
+	if (device.kind == port_device_kind::cuda)
+		a.device.cuda = device.number;
+	else if (device.kind == port_device_kind::ze)
+		a.device.ze = device.number;
 	int err = -FI_ENOKEY;
 	for (int tries = 0; err == -FI_ENOKEY && tries < 4; tries++) {
 		a.requested_key = wanted_key(p);
@@ -416,10 +416,10 @@ int post_receives(ofi_port &p)
 
 } // namespace
 
-port *port_ofi_open(const char *wish, ofi_kinds owner, const port_options &options, std::string &why)
+port *port_ofi_open(const char *wish, ofi_kinds kinds, const port_options &options, std::string &why)
 {
 	auto p = std::make_unique<ofi_port>();
-	p->info = choose_provider(wish, owner, options.devices, &p->kind, why);
+	p->info = choose_provider(wish, kinds, options.devices, &p->kind, why);
 	if (!p->info)
 		return nullptr;
 	p->ops = &kOfiPort;

@@ -24,7 +24,7 @@ using ofi_info = std::unique_ptr<fi_info, ofi_info_free>;
 
 // Returns the network that FI_PGAS_NET names, or the best one. Null: none, the reason is in `why`. kind: receives its
 // letter in addresses. devices: with FI_HMEM if that network supports it.
-ofi_info choose_provider(const char *wish, ofi_kinds owner, bool devices, char *kind, std::string &why);
+ofi_info choose_provider(const char *wish, ofi_kinds kinds, bool devices, char *kind, std::string &why);
 const char *ofi_kind_name(char kind); // null: not a provider of this port
 // True while this thread asks libfabric for other providers: ours must not answer then.
 bool choosing_provider();

@@ -169,7 +169,7 @@ bool choosing_provider()
 	return t_choosing;
 }
 
-ofi_info choose_provider(const char *wish, ofi_kinds owner, bool devices, char *kind, std::string &why)
+ofi_info choose_provider(const char *wish, ofi_kinds kinds, bool devices, char *kind, std::string &why)
 {
 	std::string name = wish, domain;
 	if (const size_t colon = name.find(':'); colon != name.npos) {
@@ -184,7 +184,7 @@ ofi_info choose_provider(const char *wish, ofi_kinds owner, bool devices, char *
 		if (name != "libfabric" && name != c.name)
 			continue;
 		known = true;
-		if (owner == ofi_kinds::adapters && !c.adapter)
+		if (kinds == ofi_kinds::adapters && !c.adapter)
 			continue;
 		ofi_info found = devices ? best_of(*libfabric, c, domain, true) : nullptr;
 		if (!found) // most networks do not support devices

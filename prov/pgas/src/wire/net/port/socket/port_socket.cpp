@@ -125,11 +125,11 @@ int socket_send(port &base, uint64_t line, const void *bytes, size_t len, void *
 	return line_send(p, l, r);
 }
 
-int socket_write(port &base, uint64_t end, const void *src, size_t len, void *, uint64_t addr, uint64_t key,
+int socket_write(port &base, uint64_t line, const void *src, size_t len, void *, uint64_t addr, uint64_t key,
 		 port_work *work)
 {
 	socket_port &p = socket_of(base);
-	socket_line &l = line_of(end);
+	socket_line &l = line_of(line);
 	if (len > kRecordBulkMost || !len)
 		return -FI_EINVAL;
 	if (const int rc = ready(p, l))

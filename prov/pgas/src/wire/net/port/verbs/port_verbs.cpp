@@ -266,10 +266,10 @@ int transfer(port &base, uint64_t line, const void *local, size_t len, void *han
 		kKeptForPackets);
 }
 
-int verbs_write(port &p, uint64_t end, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
+int verbs_write(port &p, uint64_t line, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
 		port_work *work)
 {
-	return transfer(p, end, src, len, handle, addr, key, work, posting_kind::write);
+	return transfer(p, line, src, len, handle, addr, key, work, posting_kind::write);
 }
 
 int verbs_read(port &p, uint64_t line, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,

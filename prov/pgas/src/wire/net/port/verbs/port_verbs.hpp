@@ -285,7 +285,7 @@ inline verbs_line *line_to(const verbs_port &p, uint64_t line)
 
 // port_verbs_put.cpp
 port_put *verbs_put_ready(port &base, uint64_t line, uint64_t key);
-int verbs_put_word(port_put &owner, uint64_t addr, uint64_t value, size_t len, uint32_t word);
+int verbs_put_word(port_put &put, uint64_t addr, uint64_t value, size_t len, uint32_t word);
 int put_again(verbs_line &l, uint32_t i); // posting i: a put or its flush
 
 // port_verbs.cpp

@@ -60,9 +60,9 @@ port_put *verbs_put_ready(port &base, uint64_t line, uint64_t key)
 }
 
 // To the doorbell in few instructions: paths.def, shmem_long_p_verbs.
-int verbs_put_word(port_put &owner, uint64_t addr, uint64_t value, size_t len, uint32_t word)
+int verbs_put_word(port_put &put, uint64_t addr, uint64_t value, size_t len, uint32_t word)
 {
-	auto &s = static_cast<verbs_put &>(owner);
+	auto &s = static_cast<verbs_put &>(put);
 	verbs_line &l = *s.line;
 	if (!s.ready || l.room() < 2 || s.port->completions_left < 2) [[unlikely]]
 		return -FI_EAGAIN;
