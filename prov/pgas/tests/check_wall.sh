@@ -20,8 +20,8 @@ wire/net		engine hmem support wire/net/link wire/net/port wire/net/port/ofi
 wire/net/link		support wire/net/port/net_port.hpp
 wire/net/port		support wire/net/port/ofi
 wire/net/port/ofi	support wire/net/port
-wire/net/port/socket	support wire/net/port wire/net/port/ofi wire/net/link/net_frame.hpp
-wire/net/port/verbs	support wire/net/port wire/net/port/ofi
+wire/net/port/socket	support wire/net/port wire/net/link/net_frame.hpp
+wire/net/port/verbs	support wire/net/port
 '
 
 # Words of shared memory. Other uses of these words must be worded differently: that keeps this check simple.

@@ -3,6 +3,7 @@
 // The table of the wire to other hosts and its parts: life, addresses, connections, progress.
 #include "net.hpp"
 #include "engine/pgas_request.hpp"
+#include "wire/net/port/net_address.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 
 #include <algorithm>

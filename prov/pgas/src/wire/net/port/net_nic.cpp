@@ -8,9 +8,6 @@
 #include <rdma/fi_errno.h>
 
 #include <dirent.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -150,15 +147,6 @@ size_t mtu_of(const std::string &device)
 }
 
 } // namespace
-
-bool may_be_reached(const ifaddrs &i)
-{
-	if (!i.ifa_addr || !(i.ifa_flags & IFF_UP) || (i.ifa_flags & IFF_LOOPBACK))
-		return false;
-	return i.ifa_addr->sa_family == AF_INET ||
-	       (i.ifa_addr->sa_family == AF_INET6 &&
-		!IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6 *>(i.ifa_addr)->sin6_addr));
-}
 
 std::vector<std::string> names_in(const std::string &folder)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Networks as the system shows them: interfaces, adapters in sysfs, and fi_nic of an RDMA adapter, for fi_info.
+// Adapters as the system shows them in sysfs, and fi_nic of an RDMA adapter, for fi_info.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -8,13 +8,10 @@
 #include <string>
 #include <vector>
 
-struct ifaddrs;
-
 namespace pgas {
 
 inline constexpr char kAdapters[] = "/sys/class/infiniband";
 
-bool may_be_reached(const ifaddrs &i); // from other hosts, by IP
 std::vector<std::string> names_in(const std::string &folder);
 std::string first_line(const std::string &file); // empty: not there
 // Returns null if there is no memory. fi_close() frees it, as fi_freeinfo() does.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which port carries the link: our own on an RDMA adapter, a network provider of libfabric, or our own on TCP.
+#include "net_interface.hpp"
 #include "net_nic.hpp"
 #include "net_port.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 #include "support/pgas_params.hpp"
 #include "support/pgas_util.hpp"
-
-#include <ifaddrs.h>
 
 #include <atomic>
 #include <cstring>
@@ -15,18 +14,6 @@
 
 namespace pgas {
 namespace {
-
-bool has_interface()
-{
-	ifaddrs *list = nullptr;
-	if (getifaddrs(&list) != 0)
-		return false;
-	bool found = false;
-	for (const ifaddrs *i = list; i && !found; i = i->ifa_next)
-		found = may_be_reached(*i);
-	freeifaddrs(list);
-	return found;
-}
 
 // Devices of verbs, efa, psm3 and opx are in the first folder, those of cxi in the second.
 bool has_adapter()

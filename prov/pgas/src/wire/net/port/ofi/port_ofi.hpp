@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Declarations shared by the files of the port over libfabric: the choice of a provider, and its addresses in a short
-// form.
+// Declarations shared by the files of the port over libfabric: the choice of a provider.
 #pragma once
 
 #include <memory>
@@ -28,18 +27,5 @@ ofi_info choose_provider(const char *wish, ofi_kinds kinds, bool devices, char *
 const char *ofi_kind_name(char kind); // null: not a provider of this port
 // True while this thread asks libfabric for other providers: ours must not answer then.
 bool choosing_provider();
-
-// The rank of an interface, for the choice between several: the lower the better; a step of 1 is left for IPv6.
-int interface_rank(const char *name, const std::string &preferred);
-std::string default_interface(); // of the default route; empty: none
-
-// Packs an IP address into 6 or 18 bytes and leaves any other unchanged. Returns the length; 0: too long.
-size_t address_pack(const char *raw, size_t len, char *out);
-bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, size_t room);
-// Does the kernel of that host report that no process listens there any more?
-bool address_refuses(uint32_t format, const char *packed, size_t len);
-std::string address_show(uint32_t format, const char *packed, size_t len); // empty: not an address
-std::string address_claimed(const std::string &packed); // an IP address, for the log; "somebody" otherwise
-void log_dropped(port &p, const std::string &who, const char *what);
 
 } // namespace pgas

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which adapter the port uses: one with an active port and an IP address, because librdmacm finds peers that way.
+#include "wire/net/port/net_interface.hpp"
 #include "wire/net/port/net_nic.hpp"
 #include "port_verbs.hpp"
-#include "wire/net/port/ofi/port_ofi.hpp"
 
 #include <ifaddrs.h>
 #include <netinet/in.h>
