@@ -16,9 +16,9 @@ hmem			engine support
 support
 wire/loop		engine support
 wire/shm		engine support
-wire/net		engine hmem support wire/net/link wire/net/port wire/net/port/ofi
+wire/net		engine hmem support wire/net/link wire/net/port
 wire/net/link		support wire/net/port/net_port.hpp
-wire/net/port		support wire/net/port/ofi
+wire/net/port		support
 wire/net/port/ofi	support wire/net/port
 wire/net/port/socket	support wire/net/port wire/net/link/net_frame.hpp
 wire/net/port/verbs	support wire/net/port

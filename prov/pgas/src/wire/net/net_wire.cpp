@@ -4,7 +4,6 @@
 #include "net.hpp"
 #include "engine/pgas_request.hpp"
 #include "wire/net/port/net_address.hpp"
-#include "wire/net/port/ofi/port_ofi.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -514,7 +513,7 @@ const wire_ops g_net_wire = {
 	.limits = {.sources = kSourcesMost},
 	.possible = link_possible,
 	.nic = link_nic,
-	.asks = choosing_provider,
+	.asks = link_asks,
 	.domain_open = net_domain_open,
 	.domain_close = net_domain_close,
 	.ep_open = net_ep_open,

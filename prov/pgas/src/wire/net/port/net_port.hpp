@@ -173,23 +173,13 @@ struct port_options {
 	uint64_t patience_ns = 30'000'000'000; // how long an outage may last
 };
 
-// Opens the port that FI_PGAS_NET asks for. Returns null, with the reason in `why`, on failure. wish: "auto",
-// "verbs[:DEVICE[:PORT]]", "socket[:INTERFACE]", "libfabric[:DOMAIN]", or "PROVIDER[:DOMAIN]".
+// Opens the port that FI_PGAS_NET asks for (`wish`, in fi_pgas(7)). Returns null, with the reason in `why`, on failure.
 port *port_open(const char *wish, const port_options &options, std::string &why);
 // Is a link possible at all? ask: asks libfabric, which takes time; otherwise only checks what the system shows:
 // FI_PGAS_NET is not "off" and names a network, or there is an adapter or an interface that other hosts may reach.
 bool link_possible(bool ask);
-fid_nic *link_nic();                   // of the adapter that a link would choose by itself; null: none
+fid_nic *link_nic(); // of the adapter that a link would choose by itself; null: none
+bool link_asks();    // true while this thread asks libfabric for other providers: ours must not answer then
 const char *port_kind_name(char kind); // of an address, for log messages
-
-// The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
-enum class ofi_kinds : bool { all, adapters };
-port *port_ofi_open(const char *wish, ofi_kinds kinds, const port_options &options, std::string &why);
-port *port_verbs_open(const std::string &device, const port_options &options, std::string &why);
-// Is there an adapter? Opening it may still fail. nic: receives its description, if not null.
-bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);
-port *port_socket_open(const std::string &interface, const port_options &options, std::string &why);
-bool socket_usable(const std::string &interface, std::string &why);
-inline constexpr char kVerbsKind = 'b', kSocketKind = 's';
 
 } // namespace pgas

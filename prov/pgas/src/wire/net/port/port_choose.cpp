@@ -1,104 +1,117 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which port carries the link: our own on an RDMA adapter, a network provider of libfabric, or our own on TCP.
-#include "net_interface.hpp"
-#include "net_nic.hpp"
-#include "net_port.hpp"
-#include "wire/net/port/ofi/port_ofi.hpp"
+// Which port carries the link: of the kinds that FI_PGAS_NET selects, the first one that can be opened.
+#include "port_kind.hpp"
 #include "support/pgas_params.hpp"
 #include "support/pgas_util.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string>
 
 namespace pgas {
+
+port_wish::port_wish(const char *text) : word(text)
+{
+	if (const size_t colon = word.find(':'); colon != word.npos) {
+		where = word.substr(colon + 1);
+		word.resize(colon);
+	}
+}
+
 namespace {
 
-// Devices of verbs, efa, psm3 and opx are in the first folder, those of cxi in the second.
-bool has_adapter()
+bool selects(const port_wish &wish, const port_kind &k)
 {
-	return !names_in(kAdapters).empty() || !names_in("/sys/class/cxi").empty();
+	if (wish.any())
+		return !k.suits || k.suits(wish.where);
+	return std::ranges::any_of(k.words, [&](const port_word &w) { return wish.word == w.word; });
 }
 
-// The two parts of FI_PGAS_NET; "verbs;ofi_rxm" is libfabric's, not "verbs".
-struct wanted {
-	std::string name, where;
-	explicit wanted(const char *wish) : name(wish)
-	{
-		if (const size_t colon = name.find(':'); colon != name.npos) {
-			where = name.substr(colon + 1);
-			name.resize(colon);
-		}
-	}
-	bool any() const { return name == "auto"; }
-	bool verbs() const { return name == "verbs" || (any() && where.empty()); }
-	bool socket() const { return name == "socket" || any(); }
-	bool libfabric() const { return name != "verbs" && name != "socket"; }
-};
-
-// libfabric takes 0.2 s to discover its providers, so it is asked for adapters only if there is one, and for its other
-// providers only if nothing else is left.
-const char *ofi_wish(const wanted &w, const char *wish, std::string &room)
+// Why no kind is selected.
+std::string none_selected(const port_wish &wish, bool tls)
 {
-	room = "libfabric" + (w.where.empty() ? "" : ":" + w.where);
-	return w.any() ? room.c_str() : wish;
+	std::string words, secure;
+	for (const port_kind *k : port_kinds()) {
+		for (const port_word &w : k->words)
+			words += std::string(", ") + w.word;
+		if (k->encrypts)
+			secure += (secure.empty() ? "" : " and ") + std::string(k->name);
+	}
+	return tls ? "FI_PGAS_NET_TLS=1 encrypts what goes over " + secure + ", and nothing else"
+		   : "FI_PGAS_NET=" + wish.word + ": not a provider that can carry a link; one of auto, off" + words;
 }
 
-// Opens the port that it asks for; or by preference our own on an adapter, an adapter of libfabric's, our own on TCP,
-// and then any other provider of libfabric.
-port *open_best(const wanted &w, const char *wish, const port_options &options, std::string &why)
+port *open_first(const port_wish &wish, const port_options &options, std::string &why)
 {
-	std::string room;
-	const char *const of_libfabric = ofi_wish(w, wish, room);
-	port *p = nullptr;
-	const auto found = [&](port *tried, const char *what) {
-		if (!tried && w.any())
-			PGAS_INFO(FI_LOG_DOMAIN, "no link over %s: %s\n", what, why.c_str());
-		return (p = tried) != nullptr;
-	};
-	if (options.tls) {
-		if (!w.socket())
-			why = "FI_PGAS_NET_TLS=1 encrypts what goes over sockets, and nothing else";
-		return w.socket() ? port_socket_open(w.where, options, why) : nullptr;
+	const port_kind *failed = nullptr;
+	for (const port_kind *k : port_kinds()) {
+		if ((options.tls && !k->encrypts) || !selects(wish, *k))
+			continue;
+		if (failed)
+			PGAS_INFO(FI_LOG_DOMAIN, "no link over %s: %s\n", failed->name, why.c_str());
+		if (port *p = k->open(wish, options, why))
+			return p;
+		failed = k;
 	}
-	if (w.verbs() && (!w.any() || verbs_usable("", why)) && found(port_verbs_open(w.where, options, why), "verbs"))
-		return p;
-	if (w.any() && has_adapter() &&
-	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, options, why), "adapters"))
-		return p;
-	if (w.socket() && found(port_socket_open(w.where, options, why), "sockets"))
-		return p;
-	return w.libfabric() ? port_ofi_open(of_libfabric, ofi_kinds::all, options, why) : nullptr;
+	if (!failed)
+		why = none_selected(wish, options.tls);
+	return nullptr;
+}
+
+bool any_usable(const port_wish &wish, std::string &why)
+{
+	bool selected = false;
+	for (const port_kind *k : port_kinds()) {
+		if (!k->usable || !selects(wish, *k))
+			continue;
+		if (k->usable(wish, why))
+			return true;
+		selected = true;
+	}
+	if (!selected)
+		why = none_selected(wish, false);
+	return false;
 }
 
 } // namespace
 
-port *port_open(const char *wish, const port_options &options, std::string &why)
+port *port_open(const char *text, const port_options &options, std::string &why)
 {
-	const wanted w(wish);
-	port *p = open_best(w, wish, options, why);
-	if (!p && w.any() && !w.where.empty())
-		why = "there is no interface " + w.where + " with an IP address, and libfabric has none of that name";
-	if (!p && (!w.libfabric() || w.any()))
-		why = "FI_PGAS_NET=" + std::string(wish) + ": " + why;
-	return p;
+	const port_wish wish(text);
+	port *p = open_first(wish, options, why);
+	if (p)
+		return p;
+	if (wish.any() && !wish.where.empty())
+		why = "there is no interface " + wish.where +
+		      " with an IP address, and libfabric has none of that name";
+	if (wish.any() || why.find("FI_PGAS_NET=") == why.npos)
+		why = "FI_PGAS_NET=" + std::string(text) + ": " + why;
+	return nullptr;
 }
 
 fid_nic *link_nic()
 {
-	const wanted w(parameters_net());
-	std::string why;
-	fid_nic *nic = nullptr;
-	if (w.verbs())
-		verbs_usable(w.where, why, &nic);
-	return nic;
+	const port_wish wish(parameters_net());
+	for (const port_kind *k : port_kinds())
+		if (fid_nic *nic = k->nic && selects(wish, *k) ? k->nic(wish.where) : nullptr)
+			return nic;
+	return nullptr;
 }
 
-const char *port_kind_name(char kind)
+bool link_asks()
 {
-	const char *name = kind == kVerbsKind ? "verbs" : kind == kSocketKind ? "socket" : ofi_kind_name(kind);
-	return name ? name : "an unknown provider";
+	return std::ranges::any_of(port_kinds(), [](const port_kind *k) { return k->asks && k->asks(); });
+}
+
+const char *port_kind_name(char letter)
+{
+	for (const port_kind *k : port_kinds())
+		for (const port_word &w : k->words)
+			if (w.letter == letter)
+				return w.word;
+	return "an unknown provider";
 }
 
 bool link_possible(bool ask)
@@ -108,15 +121,12 @@ bool link_possible(bool ask)
 	if (strcmp(wish, "off") == 0)
 		return false;
 	if (!ask)
-		return strcmp(wish, "auto") != 0 || has_interface() || has_adapter();
+		return strcmp(wish, "auto") != 0 ||
+		       std::ranges::any_of(port_kinds(), [](const port_kind *k) { return k->present && k->present(); });
 	if (found.load(std::memory_order_relaxed))
 		return true;
-	char kind;
 	std::string why;
-	const wanted w(wish);
-	std::string room;
-	if (!(w.verbs() && verbs_usable(w.where, why)) && !(w.socket() && socket_usable(w.where, why)) &&
-	    !(w.libfabric() && choose_provider(ofi_wish(w, wish, room), ofi_kinds::all, false, &kind, why))) {
+	if (!any_usable(port_wish(wish), why)) {
 		PGAS_INFO(FI_LOG_CORE, "no link to other hosts: %s\n", why.c_str());
 		return false;
 	}

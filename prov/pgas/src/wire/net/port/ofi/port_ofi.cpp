@@ -7,7 +7,6 @@
 // progress. With providers that also guarantee the order of messages, writes and reads (the tcp providers: one
 // connection per peer), a write needs no answer.
 #include "wire/net/port/net_address.hpp"
-#include "wire/net/port/net_port.hpp"
 #include "support/pgas_proof.hpp"
 #include "port_ofi.hpp"
 
@@ -417,7 +416,7 @@ int post_receives(ofi_port &p)
 
 } // namespace
 
-port *port_ofi_open(const char *wish, ofi_kinds kinds, const port_options &options, std::string &why)
+port *port_ofi_open(const port_wish &wish, ofi_kinds kinds, const port_options &options, std::string &why)
 {
 	auto p = std::make_unique<ofi_port>();
 	p->info = choose_provider(wish, kinds, options.devices, &p->kind, why);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which network provider carries the link, and on which interface. Adapters are preferred to TCP, and providers of one
-// layer to those of two: a second layer costs 5 to 10 us per round trip.
+// Which network provider carries the link, and on which interface.
 #include "port_ofi.hpp"
 #include "wire/net/port/net_interface.hpp"
-#include "wire/net/port/net_port.hpp"
 
 #include <netinet/in.h>
 
@@ -17,22 +15,6 @@
 namespace pgas {
 namespace {
 
-struct candidate {
-	const char *name;  // for messages and FI_PGAS_NET
-	const char *asked; // of libfabric: without ofi_rxm if a single layer is meant
-	char kind;
-	bool adapter;
-};
-constexpr candidate kCandidates[] = {
-	{"cxi", "cxi", 'c', true},
-	{"efa", "efa", 'e', true},
-	{"psm3", "psm3", 'p', true},
-	{"opx", "opx", 'o', true},
-	{"verbs;ofi_rxm", "verbs;ofi_rxm", 'v', true},
-	{"tcp", "tcp;^ofi_rxm", 't', false},
-	{"net", "net;^ofi_rxm", 'n', false},
-	{"tcp;ofi_rxm", "tcp;ofi_rxm", 'r', false},
-};
 constexpr uint64_t kHidden = 1ULL << 60; // for fi_getinfo: include providers that FI_PROVIDER excludes
 
 thread_local bool t_choosing = false;
@@ -87,7 +69,7 @@ int rank_of(const fi_info *i, const std::string &domain, const std::string &pref
 	return interface_rank(name, preferred) + (i->addr_format == FI_SOCKADDR_IN6);
 }
 
-ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const std::string &domain, bool devices)
+ofi_info best_of(const libfabric_network &libfabric, const ofi_candidate &c, const std::string &domain, bool devices)
 {
 	const uint64_t order = c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS;
 	ofi_info hints = hints_for(libfabric, c.asked, order, devices), list;
@@ -113,44 +95,23 @@ ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const s
 	return ofi_info(best ? libfabric.dupinfo(best) : nullptr);
 }
 
-std::string names_of_all()
-{
-	std::string all;
-	for (const candidate &c : kCandidates)
-		all += (all.empty() ? "" : ", ") + std::string(c.name);
-	return all;
-}
-
 } // namespace
-
-const char *ofi_kind_name(char kind)
-{
-	for (const candidate &c : kCandidates)
-		if (c.kind == kind)
-			return c.name;
-	return nullptr;
-}
 
 bool choosing_provider()
 {
 	return t_choosing;
 }
 
-ofi_info choose_provider(const char *wish, ofi_kinds kinds, bool devices, char *kind, std::string &why)
+ofi_info choose_provider(const port_wish &wish, ofi_kinds kinds, bool devices, char *kind, std::string &why)
 {
-	std::string name = wish, domain;
-	if (const size_t colon = name.find(':'); colon != name.npos) {
-		domain = name.substr(colon + 1);
-		name.resize(colon);
-	}
+	const std::string name = wish.any() ? "libfabric" : wish.word;
+	const std::string &domain = wish.where;
 	const libfabric_network *libfabric = libfabric_load(why);
 	if (!libfabric)
 		return nullptr;
-	bool known = false;
-	for (const candidate &c : kCandidates) {
+	for (const ofi_candidate &c : kCandidates) {
 		if (name != "libfabric" && name != c.name)
 			continue;
-		known = true;
 		if (kinds == ofi_kinds::adapters && !c.adapter)
 			continue;
 		ofi_info found = devices ? best_of(*libfabric, c, domain, true) : nullptr;
@@ -161,14 +122,11 @@ ofi_info choose_provider(const char *wish, ofi_kinds kinds, bool devices, char *
 			return found;
 		}
 	}
-	if (!known)
-		why = "FI_PGAS_NET=" + name +
-		      ": not a provider that can carry a link; one of auto, off, verbs, socket, libfabric, " +
-		      names_of_all();
-	else if (name == "tcp;ofi_rxm" && getenv("FI_PROVIDER"))
+	if (name == "tcp;ofi_rxm" && getenv("FI_PROVIDER"))
 		why = "FI_PGAS_NET=tcp;ofi_rxm needs FI_PROVIDER to name it, too: FI_PROVIDER=\"pgas,tcp;ofi_rxm\"";
 	else if (!domain.empty())
-		why = "FI_PGAS_NET=" + std::string(wish) + ": no such provider here, or it has no interface " + domain;
+		why = "FI_PGAS_NET=" + name + ":" + domain + ": no such provider here, or it has no interface " +
+		      domain;
 	else
 		why = "no network provider of libfabric with an interface other than loopback (FI_PGAS_NET=" + name +
 		      ")";

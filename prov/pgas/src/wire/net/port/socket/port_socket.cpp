@@ -440,16 +440,4 @@ port *port_socket_at(const socket_interface &interface, const port_options &opti
 	return p.release();
 }
 
-port *port_socket_open(const std::string &interface, const port_options &options, std::string &why)
-{
-	socket_interface listener;
-	return choose_interface(interface, listener, why) ? port_socket_at(listener, options, why) : nullptr;
-}
-
-bool socket_usable(const std::string &interface, std::string &why)
-{
-	socket_interface listener;
-	return choose_interface(interface, listener, why);
-}
-
 } // namespace pgas

@@ -303,6 +303,8 @@ std::string error_text(const socket_port &p, int err); // of a connection, for l
 bool chunk_take(socket_port &p, socket_line &l);
 void chunk_release(socket_port &p, in_chunk *c);
 
+inline constexpr char kSocketKind = 's'; // letter in addresses
+
 // port_socket_choose.cpp: where to listen
 struct socket_interface {
 	std::string name;

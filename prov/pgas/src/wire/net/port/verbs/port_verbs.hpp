@@ -294,6 +294,11 @@ int verbs_post(verbs_port &p, verbs_line &l, uint32_t i);            // posting 
 void verbs_drain(verbs_port &p);                                     // takes all completions, for a later poll()
 void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status);
 
+inline constexpr char kVerbsKind = 'b'; // letter in addresses
+port *port_verbs_open(const std::string &device, const port_options &options, std::string &why);
+// Is there an adapter? Opening it may still fail. nic: receives its description, if not null.
+bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);
+
 // port_verbs_memory.cpp
 int verbs_expose(port &base_port, void *base, size_t len, port_rights rights, port_memory *out);
 void verbs_conceal(port &base, port_memory &m);

@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Replaces the port over RDMA adapters if rdma-core's headers were not found.
-#include "wire/net/port/net_port.hpp"
+#include "wire/net/port/port_kind.hpp"
 
 namespace pgas {
+namespace {
 
-port *port_verbs_open(const std::string &, const port_options &, std::string &why)
+constexpr port_word kWords[] = {{"verbs", 'b'}};
+constexpr char kWhy[] = "this library was built without rdma-core (configure --with-verbs)";
+
+bool usable(const port_wish &, std::string &why)
 {
-	why = "this library was built without rdma-core (configure --with-verbs)";
+	why = kWhy;
+	return false;
+}
+
+port *open(const port_wish &, const port_options &, std::string &why)
+{
+	why = kWhy;
 	return nullptr;
 }
 
-bool verbs_usable(const std::string &, std::string &why, fid_nic **)
-{
-	port_verbs_open("", {}, why);
-	return false;
-}
+} // namespace
+
+const port_kind g_port_verbs = {
+	.name = "verbs",
+	.words = kWords,
+	.encrypts = false,
+	.present = nullptr,
+	.suits = [](const std::string &) { return false; },
+	.usable = usable,
+	.open = open,
+	.nic = nullptr,
+	.asks = nullptr,
+};
 
 } // namespace pgas
