@@ -123,18 +123,18 @@ inline void port_drop(port &base, uint64_t line, const char *)
 	of(base).events.push_back(e);
 }
 
-inline int port_send(port &source, uint64_t line, const void *bytes, size_t len, void *, port_work *work)
+inline port_sent send_packet(port &source, uint64_t line, const void *bytes, size_t len, void *, port_work *work)
 {
 	fake_port &p = of(source);
 	network &n = *p.net;
 	if (n.refuse_every && ++n.sends % n.refuse_every == 0)
-		return -11;
+		return {-11};
 	if (line >> kElse)
-		return 1;
+		return {0, port_send::done};
 	const auto it = n.ports.find(static_cast<uint16_t>(line));
 	if (it == n.ports.end()) {
 		p.events.push_back({port_event_kind::failed, -111, work});
-		return 0;
+		return {0};
 	}
 	std::string copy(static_cast<const char *>(bytes), len);
 	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(line)];
@@ -142,9 +142,9 @@ inline int port_send(port &source, uint64_t line, const void *bytes, size_t len,
 		it->second->inbox.push_back(
 			{std::move(copy), n.below(n.delay_most + 1), p.number | (line & kOurs ? 0 : kOurs)});
 	if (n.below(4) == 0)
-		return 1;
+		return {0, port_send::done};
 	p.events.push_back({port_event_kind::sent, 0, work});
-	return 0;
+	return {0};
 }
 
 inline port_put *port_put_ready(port &base, uint64_t line, uint64_t)
@@ -242,7 +242,7 @@ inline port *network::open(uint16_t number, size_t packet)
 		.peer = port_peer,
 		.trust = port_trust,
 		.drop = port_drop,
-		.send = port_send,
+		.send = send_packet,
 		.poll = port_poll,
 		.give_back = port_give_back,
 		.write = nullptr,

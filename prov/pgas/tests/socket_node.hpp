@@ -142,13 +142,13 @@ struct node {
 		return true;
 	}
 	// Returns null for "not now" or "never", with the code in `last`.
-	work *take(std::unique_ptr<work> w, int rc)
+	work *take(std::unique_ptr<work> w, port_sent s)
 	{
-		last = rc;
-		if (rc < 0)
+		last = s.status;
+		if (s.status)
 			return nullptr;
 		works.push_back(std::move(w));
-		if (rc == 1) {
+		if (s.packet == port_send::done) {
 			at_once++;
 			works.back()->is = fate::good;
 			works.back()->bytes.assign(works.back()->bytes.size(), '!'); // the port may not use them now
@@ -173,8 +173,8 @@ struct node {
 		work *const raw = w.get();
 		const int rc = p->ops->write(*p, number, raw->bytes.data(), raw->bytes.size(), nullptr,
 					     there.addr + pos, there.key, raw);
-		assert_int_not_equal(rc, 1); // `done` reports it
-		return take(std::move(w), rc);
+		assert_true(rc <= 0); // `done` reports it
+		return take(std::move(w), {rc});
 	}
 	work *read(uint64_t number, size_t len, const port_memory &there, size_t pos = 0)
 	{
@@ -182,8 +182,8 @@ struct node {
 		work *const raw = w.get();
 		const int rc =
 			p->ops->read(*p, number, raw->bytes.data(), len, nullptr, there.addr + pos, there.key, raw);
-		assert_int_not_equal(rc, 1);
-		return take(std::move(w), rc);
+		assert_true(rc <= 0);
+		return take(std::move(w), {rc});
 	}
 	void look(int most = 16)
 	{

@@ -276,18 +276,18 @@ static bool port_takes(channel &c, packet *p)
 	net_link &l = *c.link;
 	if (!c.line) [[unlikely]]
 		return false; // it calls later
-	const int rc = l.port->ops->send(*l.port, c.line, p->bytes, p->used, p->handle, p);
-	if (rc == -FI_EAGAIN)
+	const port_sent s = l.port->ops->send(*l.port, c.line, p->bytes, p->used, p->handle, p);
+	if (s.status == -FI_EAGAIN)
 		return false;
 	if (!c.backlog.empty())
 		c.backlog.pop_front();
-	if (rc < 0) [[unlikely]] {
-		send_failed(c, p, rc);
+	if (s.status) [[unlikely]] {
+		send_failed(c, p, s.status);
 		return true;
 	}
 	l.stats.packets_out++;
-	p->under_way = rc == 0;
-	if (rc == 1)
+	p->under_way = s.packet == port_send::queued;
+	if (!p->under_way)
 		packet_spare(l, p);
 	return true;
 }

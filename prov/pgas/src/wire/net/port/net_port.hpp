@@ -111,6 +111,16 @@ struct port_memory {
 	void *handle = nullptr;
 };
 
+// What became of the packet of a send() that succeeded.
+enum class port_send : uint8_t {
+	queued, // `sent` or `failed` will follow
+	done,   // its bytes may be reused at once
+};
+struct port_sent {
+	int status; // 0; -FI_EAGAIN: nothing was done; another -FI_E*: nothing was done, and the line is lost
+	port_send packet = port_send::queued;
+};
+
 struct port_ops {
 	void (*close)(port *p);
 	size_t (*address)(const port &p, char *out); // up to kLinkAddressMost bytes
@@ -126,8 +136,7 @@ struct port_ops {
 	// The peer proved itself. key: two words that only the two ends of this line know.
 	void (*trust)(port &p, uint64_t line, const uint64_t *key);
 	void (*drop)(port &p, uint64_t line, const char *what); // it sent malformed data: `lost` follows if it is kept
-	// 0: `sent` or `failed` will follow; 1: the bytes may be reused at once; -FI_EAGAIN.
-	int (*send)(port &p, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work);
+	port_sent (*send)(port &p, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work);
 	int (*poll)(port &p, port_event *events, int most);
 	void (*give_back)(port &p, void *buffer);
 	// `done` or `failed` will follow, or -FI_EAGAIN.

@@ -123,9 +123,9 @@ void *desc_of(void *handle)
 	return handle ? fi_mr_desc(static_cast<fid_mr *>(handle)) : nullptr;
 }
 
-int ofi_send(port &p, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work)
+port_sent ofi_send(port &p, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work)
 {
-	return static_cast<int>(fi_send(ofi_of(p).ep.get(), bytes, len, desc_of(handle), line - 1, work->scratch));
+	return {static_cast<int>(fi_send(ofi_of(p).ep.get(), bytes, len, desc_of(handle), line - 1, work->scratch))};
 }
 
 port_work *work_of(void *context)

@@ -112,12 +112,12 @@ void begin_record(record_out &r, const Record &head, const void *bytes, size_t l
 	r.key = 0;
 }
 
-int socket_send(port &base, uint64_t line, const void *bytes, size_t len, void *, port_work *work)
+port_sent socket_send(port &base, uint64_t line, const void *bytes, size_t len, void *, port_work *work)
 {
 	socket_port &p = socket_of(base);
 	socket_line &l = line_of(line);
 	if (const int rc = ready(p, l)) [[unlikely]]
-		return rc;
+		return {rc};
 	record_out r;
 	begin_record(r, head_of(record_kind::packet, len), bytes, len);
 	r.pad = static_cast<uint32_t>(round_up(len, 8) - len);
@@ -138,10 +138,10 @@ int socket_write(port &base, uint64_t line, const void *src, size_t len, void *,
 	begin_record(r, write_record{head_of(record_kind::write, len), key, addr, len}, src, len);
 	r.work = work;
 	r.of_transfer = true;
-	const int rc = line_send(p, l, r);
-	if (rc == 1)
+	const port_sent s = line_send(p, l, r);
+	if (!s.status && s.packet == port_send::done)
 		p.told.push_back({port_event_kind::done, 0, work});
-	return rc < 0 ? rc : 0;
+	return s.status;
 }
 
 int socket_read(port &base, uint64_t line, void *into, size_t len, void *, uint64_t addr, uint64_t key, port_work *work)
@@ -156,8 +156,7 @@ int socket_read(port &base, uint64_t line, void *into, size_t len, void *, uint6
 		return -FI_EAGAIN;
 	record_out r;
 	begin_record(r, read_record{head_of(record_kind::read, len), key, addr, l.next_read}, nullptr, 0);
-	const int rc = line_send(p, l, r);
-	if (rc < 0)
+	if (const int rc = line_send(p, l, r).status)
 		return rc;
 	l.reads.push_back({l.next_read++, static_cast<char *>(into), len, work});
 	return 0;

@@ -292,7 +292,7 @@ bool tls_begin(int fd, const socket_port &p, const tls_parties &who, std::string
 bool tls_usable(std::string &why);
 
 // port_socket_out.cpp
-int line_send(socket_port &p, socket_line &l, record_out &r); // 1: sent completely; 0: it waits; or -FI_E*
+port_sent line_send(socket_port &p, socket_line &l, record_out &r); // done: all of it; queued: it waits
 void line_flush(socket_port &p, socket_line &l);
 
 // port_socket_in.cpp

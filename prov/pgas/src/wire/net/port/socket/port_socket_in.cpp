@@ -122,10 +122,10 @@ cut take_read(socket_port &p, socket_line &l)
 	out.key = r.key;
 	l.answers++;
 	p.bulk_moved = true; // a peer that reads continues to do so
-	const int rc = line_send(p, l, out);
-	if (rc == 1)
+	const port_sent s = line_send(p, l, out);
+	if (!s.status && s.packet == port_send::done)
 		l.answers--;
-	return rc < 0 ? cut::bad : cut::quiet;
+	return s.status ? cut::bad : cut::quiet;
 }
 
 cut take_answer(socket_port &p, socket_line &l)

@@ -89,21 +89,21 @@ void broken(socket_port &p, socket_line &l, int err)
 
 } // namespace
 
-int line_send(socket_port &p, socket_line &l, record_out &r)
+port_sent line_send(socket_port &p, socket_line &l, record_out &r)
 {
 	if (l.out.empty()) [[likely]] {
 		const ssize_t took = push_whole(l, r);
 		if (took < 0) [[unlikely]] {
 			broken(p, l, static_cast<int>(-took));
-			return -FI_ECONNRESET;
+			return {-FI_ECONNRESET};
 		}
 		r.gone = static_cast<size_t>(took);
 		if (r.gone == r.all()) [[likely]]
-			return 1;
+			return {0, port_send::done};
 	}
 	l.out.push_back(r);
 	line_pending(p, l);
-	return 0;
+	return {0, port_send::queued};
 }
 
 void line_flush(socket_port &p, socket_line &l)

@@ -249,11 +249,11 @@ uint32_t lkey_of(const verbs_port &p, void *handle)
 	return mr ? mr->lkey : 0;
 }
 
-int verbs_send(port &base, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work)
+port_sent verbs_send(port &base, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work)
 {
 	verbs_port &p = verbs_of(base);
-	return post_new(p, line,
-			{work, bytes, 0, static_cast<uint32_t>(len), lkey_of(p, handle), 0, posting_kind::send}, 0);
+	return {post_new(p, line,
+			 {work, bytes, 0, static_cast<uint32_t>(len), lkey_of(p, handle), 0, posting_kind::send}, 0)};
 }
 
 int transfer(port &base, uint64_t line, const void *local, size_t len, void *handle, uint64_t addr, uint64_t key,
