@@ -24,7 +24,6 @@ namespace pgas {
 struct av;
 struct wire_domain;
 inline constexpr size_t kWiresMost = 4;
-inline constexpr size_t kHmemKinds = 3; // drivers of device memory
 
 struct domain {
 	fid_domain fid{};
@@ -58,7 +57,7 @@ struct domain {
 	bool thread_running = false;
 	std::atomic<int> users{0};
 	eq *bound_eq = nullptr;
-	bool hmem_used[kHmemKinds] = {}; // drivers that this domain has open (pgas_hmem.cpp)
+	uint32_t hmem_used = 0; // drivers that this domain has open, a bit for each (pgas_hmem.cpp)
 
 	bool shared_by_threads = false; // two threads may access counters and queues at once
 	bool has_threads = false;       // application threads need the lock too, not only a wire's thread

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string>
 
 #include <devices/devices_kind.hpp>
 #include <pgas/pgas_base.hpp>
@@ -16,46 +18,63 @@ namespace {
 
 // --- drivers ---------------------------------------------------------------------------------------------------------
 
-struct interface_of_driver {
-	fi_hmem_iface iface;
-	const char *kind;
+// The kinds of devices/ that libfabric knows.
+struct known_kind {
+	fi_hmem_iface interface;
+	const char *word; // libfabric's
+	const char *kind; // of devices/
+	bool numbered;    // fi_mr_attr::device has the number of the device
 };
-constexpr interface_of_driver kInterfaces[] = {
-	{FI_HMEM_CUDA, "cuda"},
-	{FI_HMEM_ROCR, "hip"},
-	{FI_HMEM_ZE, "ze"},
+constexpr known_kind kKinds[] = {
+	{FI_HMEM_CUDA, "cuda", "cuda", true},
+	{FI_HMEM_ROCR, "rocr", "hip", false},
+	{FI_HMEM_ZE, "ze", "ze", true},
 };
-constexpr size_t kInterfaceCount = sizeof kInterfaces / sizeof *kInterfaces;
-static_assert(kInterfaceCount == kHmemKinds);
+static_assert(std::size(kKinds) <= 8 * sizeof domain::hmem_used);
 
 // A driver is opened once per process, however many domains use it.
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
-uint32_t g_users[kInterfaceCount];
+uint32_t g_users[std::size(kKinds)];
 
-} // namespace
-
-namespace {
-
-int open_driver(domain *dom, fi_hmem_iface iface, int ordinal, devices::kind **out)
+bool is_used(const domain &dom, size_t kind)
 {
-	size_t i = 0;
-	while (i < kInterfaceCount && kInterfaces[i].iface != iface)
-		i++;
-	devices::kind *k = i < kInterfaceCount ? devices::find_kind(kInterfaces[i].kind) : nullptr;
+	return dom.hmem_used >> kind & 1;
+}
+
+// Null: libfabric does not know it, or we do not.
+const known_kind *find_interface(fi_hmem_iface interface)
+{
+	const auto *k = std::ranges::find(kKinds, interface, &known_kind::interface);
+	return k == std::end(kKinds) ? nullptr : k;
+}
+
+std::string words_of_all()
+{
+	std::string all;
+	for (const known_kind &k : kKinds)
+		all += (all.empty() ? "" : ", ") + std::string(k.word);
+	return all;
+}
+
+int open_driver(domain *dom, fi_hmem_iface interface, int ordinal, devices::kind **out)
+{
+	const known_kind *known = find_interface(interface);
+	devices::kind *k = known ? devices::find_kind(known->kind) : nullptr;
 	if (!k) {
-		PGAS_WARN(FI_LOG_MR, "registration: memory interface %d is not one of cuda, rocr and ze\n",
-			  static_cast<int>(iface));
+		PGAS_WARN(FI_LOG_MR, "registration: memory interface %d is not one of %s\n",
+			  static_cast<int>(interface), words_of_all().c_str());
 		return -FI_ENOSYS;
 	}
-	if (!dom->hmem_used[i]) {
+	const auto i = static_cast<size_t>(known - kKinds);
+	if (!is_used(*dom, i)) {
 		const mutex_holder lock(g_mutex);
 		char why[256] = "";
 		if (!g_users[i] && k->open(ordinal, why, sizeof why) != 0) {
-			PGAS_WARN(FI_LOG_MR, "registration: %s: %s\n", kInterfaces[i].kind, why);
+			PGAS_WARN(FI_LOG_MR, "registration: %s: %s\n", known->kind, why);
 			return -FI_ENOSYS;
 		}
 		g_users[i]++;
-		dom->hmem_used[i] = true;
+		dom->hmem_used |= 1u << i;
 	}
 	*out = k;
 	return 0;
@@ -65,22 +84,22 @@ int open_driver(domain *dom, fi_hmem_iface iface, int ordinal, devices::kind **o
 
 bool hmem_possible()
 {
-	static const bool possible = std::any_of(std::begin(kInterfaces), std::end(kInterfaces), [](const auto &i) {
-		return devices::find_kind(i.kind)->has_driver();
-	});
+	static const bool possible = std::ranges::any_of(
+		kKinds, [](const known_kind &k) { return devices::find_kind(k.kind)->has_driver(); });
 	return possible;
 }
 
 int hmem_ordinal(const fi_mr_attr &attr)
 {
-	return attr.iface == FI_HMEM_CUDA ? attr.device.cuda : attr.iface == FI_HMEM_ZE ? attr.device.ze : 0;
+	const known_kind *k = find_interface(attr.iface);
+	return k && k->numbered ? attr.device.cuda : 0; // a union: the numbers of other interfaces lie there, too
 }
 
 fi_hmem_iface hmem_interface(const devices::kind &k)
 {
-	for (const interface_of_driver &i : kInterfaces)
-		if (strcmp(i.kind, k.name()) == 0)
-			return i.iface;
+	for (const known_kind &known : kKinds)
+		if (strcmp(known.kind, k.name()) == 0)
+			return known.interface;
 	return FI_HMEM_SYSTEM;
 }
 
@@ -110,12 +129,12 @@ int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out)
 
 void hmem_close(domain *dom)
 {
-	for (size_t i = 0; i < kInterfaceCount; i++) {
-		if (!dom->hmem_used[i])
+	for (size_t i = 0; i < std::size(kKinds); i++) {
+		if (!is_used(*dom, i))
 			continue;
 		const mutex_holder lock(g_mutex);
 		if (--g_users[i] == 0)
-			devices::find_kind(kInterfaces[i].kind)->close();
+			devices::find_kind(kKinds[i].kind)->close();
 	}
 }
 
@@ -126,9 +145,9 @@ bool hmem_owns(const devices::kind &k, const void *addr, size_t len)
 
 devices::kind *hmem_kind_of(const domain *dom, const void *addr, size_t len)
 {
-	for (size_t i = 0; i < kInterfaceCount && len; i++)
-		if (dom->hmem_used[i])
-			if (devices::kind *k = devices::find_kind(kInterfaces[i].kind); hmem_owns(*k, addr, len))
+	for (size_t i = 0; i < std::size(kKinds) && len; i++)
+		if (is_used(*dom, i))
+			if (devices::kind *k = devices::find_kind(kKinds[i].kind); hmem_owns(*k, addr, len))
 				return k;
 	return nullptr;
 }

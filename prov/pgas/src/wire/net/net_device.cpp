@@ -15,16 +15,7 @@ namespace {
 
 port_device device_for(const devices::kind &k, int number)
 {
-	switch (hmem_interface(k)) {
-	case FI_HMEM_CUDA:
-		return {port_device_kind::cuda, number};
-	case FI_HMEM_ROCR:
-		return {port_device_kind::rocr, number};
-	case FI_HMEM_ZE:
-		return {port_device_kind::ze, number};
-	default:
-		return {};
-	}
+	return {hmem_interface(k), number};
 }
 
 // Returns the piece of one of our regions that holds a buffer, as the port knows it; null: none.

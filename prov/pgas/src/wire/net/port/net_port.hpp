@@ -96,11 +96,10 @@ struct port {
 	uint64_t dropped = 0;    // callers and lines that sent malformed data
 };
 
-// The owner of memory: the host, or a device, with the number that its driver gives it.
-enum class port_device_kind : uint8_t { host, cuda, rocr, ze };
+// The owner of memory: the host, or a device.
 struct port_device {
-	port_device_kind kind = port_device_kind::host;
-	int number = 0;
+	int interface = 0; // libfabric's fi_hmem_iface; 0: the host
+	int number = 0;    // that the driver gives it; 0 if libfabric has no number for that interface
 };
 
 enum port_rights : uint8_t { kPortLocal = 0, kPortRead = 1, kPortWrite = 2 };

@@ -221,21 +221,6 @@ uint64_t wanted_key(const ofi_port &p)
 	return key < 2 ? key + 2 : key; // a stray 0 or 1 must never be a valid key
 }
 
-fi_hmem_iface interface_of(port_device_kind kind)
-{
-	switch (kind) {
-	case port_device_kind::host:
-		break;
-	case port_device_kind::cuda:
-		return FI_HMEM_CUDA;
-	case port_device_kind::rocr:
-		return FI_HMEM_ROCR;
-	case port_device_kind::ze:
-		return FI_HMEM_ZE;
-	}
-	return FI_HMEM_SYSTEM;
-}
-
 int register_memory(ofi_port &p, void *base, size_t len, port_device device, port_rights rights, port_memory *out)
 {
 	fid_mr *mr = nullptr;
@@ -245,11 +230,8 @@ int register_memory(ofi_port &p, void *base, size_t len, port_device device, por
 	a.iov_count = 1;
 	a.access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | (rights & kPortRead ? FI_REMOTE_READ : 0) |
 		   (rights & kPortWrite ? FI_REMOTE_WRITE : 0);
-	a.iface = interface_of(device.kind);
-	if (device.kind == port_device_kind::cuda)
-		a.device.cuda = device.number;
-	else if (device.kind == port_device_kind::ze)
-		a.device.ze = device.number;
+	a.iface = static_cast<fi_hmem_iface>(device.interface);
+	a.device.cuda = device.number; // a union: the numbers of other interfaces lie there, too
 	int err = -FI_ENOKEY;
 	for (int tries = 0; err == -FI_ENOKEY && tries < 4; tries++) {
 		a.requested_key = wanted_key(p);
