@@ -2,6 +2,7 @@
 # prov_again.sh: runs tests of the provider again; for run_loop.sh and run_net.sh, which choose the wire.
 #	again WHERE LEAST NAME...	runs each test_prov_NAME; ends with status 1 at the first that fails, or if
 #					fewer than LEAST cases passed, which means that they did not run
+# programs: the folder that has them, if it is not that of the wrappers of libtool
 cd "${abs_top_builddir:-.}" || exit 99
 _log=$(mktemp) || exit 99
 trap 'rm -f "$_log"' EXIT
@@ -12,7 +13,7 @@ again() {
 	shift 2
 	for _p in "$@"; do
 		_began=$(date +%s)
-		if ! "prov/pgas/tests/test_prov_$_p" >"$_log" 2>&1; then
+		if ! "${programs:-prov/pgas/tests}/test_prov_$_p" >"$_log" 2>&1; then
 			cat "$_log"
 			echo "FAIL: test_prov_$_p over $_where"
 			exit 1

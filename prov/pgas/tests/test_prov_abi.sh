@@ -24,6 +24,10 @@ listed=$(sed -n '/global:/,/local:/s/^ *\([a-z_0-9]*\);.*/\1/p' "$src/prov/pgas/
 check "pgas.map names something"
 compare libpgas.so "$listed" .libs/libpgas.so
 compare libpgas-fi.so fi_prov_ini .libs/libpgas-fi.so
+# The loopback wire is for tests only: neither its symbols nor its texts are in the library.
+{ $nm -C .libs/libpgas.so | grep 'loop_'; grep -a -o 'loop: this process[^%]*' .libs/libpgas.so; } >"$work/out"
+[ ! -s "$work/out" ]
+check "libpgas.so has no loopback wire"
 # The one function that inline code calls must be among the exported names.
 echo "$listed" | grep -qx pgas_door_ring
 check "pgas_door_ring is in pgas.map"

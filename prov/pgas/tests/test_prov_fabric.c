@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <pthread.h>
 
+#include <pgas/pgas_open.h>
+
 #pragma GCC diagnostic ignored                                                                                         \
 	"-Wdeprecated-declarations" /* fi_domain_bind, fi_poll: deprecated since libfabric 2, still work */
 
@@ -51,6 +53,29 @@ static void test_fabric_objects_close_when_unused_only(void **state)
 {
 	(void)state;
 	team_run(1, lifetimes, NULL);
+}
+
+/* The wire of the tests is not in this library, which says so instead of taking another one. */
+static void no_such_wire(int rank, void *arg)
+{
+	const struct node_opts o = {0};
+	struct fi_info *info = info_get(&o);
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	(void)rank;
+	(void)arg;
+	CHECK_OK(fi_fabric(info->fabric_attr, &fabric, NULL));
+	CHECK_EQ(fi_domain(fabric, info, &domain, NULL), -FI_EINVAL);
+	CHECK(strstr(pgas_open_reason(), "FI_PGAS_LOOP=1"));
+	CHECK_OK(fi_close(&fabric->fid));
+	fi_freeinfo(info);
+}
+
+static void test_domain_wire_of_the_tests_is_refused(void **state)
+{
+	static const char *const env[] = {"FI_PGAS_LOOP=1", NULL};
+	(void)state;
+	team_run_env(1, no_such_wire, NULL, env);
 }
 
 static void wrong_name(int rank, void *arg)
@@ -401,6 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fabric_objects_close_when_unused_only),
 		cmocka_unit_test(test_fabric_of_another_name_is_refused),
+		cmocka_unit_test(test_domain_wire_of_the_tests_is_refused),
 		cmocka_unit_test(test_domain_two_in_one_process_reach_each_other),
 		cmocka_unit_test(test_eq_keeps_order_size_and_wait_object),
 		cmocka_unit_test(test_poll_set_shows_members_with_events),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loopback wire (FI_PGAS_LOOP=1), which peers in one process use. Checks that nothing a wire may do breaks its
- * callers: a pending connection, a refused submit, late completions. Correct delivery is tested by the other programs
- * over this wire (prov/pgas/tests/run_loop.sh).
+ * The loopback wire (FI_PGAS_LOOP=1), which peers in one process use; it is in the library of the tests only. Checks
+ * that nothing a wire may do breaks its callers: a pending connection, a refused submit, late completions. Correct
+ * delivery is tested by the other programs over this wire (prov/pgas/tests/run_loop.sh).
  */
 #include "common.h"
 

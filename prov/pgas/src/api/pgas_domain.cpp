@@ -32,6 +32,8 @@ void close_wires(domain *dom)
 int open_wires(domain *dom)
 {
 	size_t pos = 0;
+	if (const int err = wires_check())
+		return err;
 	for (const wire_ops *w : wires()) {
 		const int err = w->domain_open(*dom, &dom->wires[pos]);
 		if (err && err != -FI_ENODATA) {

@@ -8,16 +8,26 @@ namespace pgas {
 
 namespace {
 
-constexpr const wire_ops *kAllWires[] = {&g_shm_wire, &g_loop_wire, &g_net_wire};
+constexpr const wire_ops *kAllWires[] = {&g_shm_wire, &g_net_wire};
 
 } // namespace
+
+constinit const wire_ops *g_test_wire = nullptr;
+
+int wires_check()
+{
+	if (!parameters().loop || g_test_wire)
+		return 0;
+	open_reason_set("FI_PGAS_LOOP=1 asks for a wire that only the provider's own tests have");
+	return -FI_EINVAL;
+}
 
 const wire_list &wires()
 {
 	static const wire_list list = [] {
 		wire_list l{};
-		for (const wire_ops *w : kAllWires)
-			if (w != &g_loop_wire || parameters().loop)
+		for (const wire_ops *w : {&g_shm_wire, parameters().loop ? g_test_wire : nullptr, &g_net_wire})
+			if (w)
 				l.items[l.count++] = w;
 		return l;
 	}();

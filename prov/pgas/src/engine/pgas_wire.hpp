@@ -233,9 +233,10 @@ struct wire_ops {
 
 // --- the existing wires ----------------------------------------------------------------------------------------------
 
-extern const wire_ops g_shm_wire;  // shm/
-extern const wire_ops g_loop_wire; // loop/
-extern const wire_ops g_net_wire;  // net/
+extern const wire_ops g_shm_wire; // shm/
+extern const wire_ops g_net_wire; // net/
+// loop/: the library of the tests, which alone has it, sets it when it is loaded. Null: this is another library.
+extern const wire_ops *g_test_wire;
 
 // The wires in use in this process. The first is always shm: the domain's own threads sleep on its wake-up word.
 struct wire_list {
@@ -245,6 +246,7 @@ struct wire_list {
 	const wire_ops *const *end() const { return items + count; }
 };
 const wire_list &wires();
+int wires_check(); // -FI_EINVAL, with a reason: a parameter asks for a wire that this build does not have
 bool wires_reach_others(bool ask); // wire_ops::possible of any wire
 fid_nic *wires_nic();
 bool wires_ask_libfabric();

@@ -3,7 +3,8 @@
 // The loopback wire, for tests (FI_PGAS_LOOP=1): endpoints of one process. It knows nothing of shared memory and offers
 // a minimum: connections take several tries, and packets arrive late and are refused now and then. So it shows that the
 // table of pgas_wire.hpp is enough, and that the rest of the provider works with a wire of few abilities: writes, reads
-// and atomics are requests that the target's progress runs, and so are the bytes of long messages.
+// and atomics are requests that the target's progress runs, and so are the bytes of long messages. It is not in the
+// library that is installed, but in a second one that the tests load (prov/pgas/tests/loop/libpgas.la).
 //
 // Everything is in one directory of the process, under one mutex, because endpoints of several domains (and thus of
 // several threads) meet there. A packet belongs to its receiver's queue as soon as it is sent.
@@ -20,6 +21,9 @@
 #include <mutex>
 
 namespace pgas {
+
+extern const wire_ops g_loop_wire;
+
 namespace {
 
 constexpr uint32_t kSources = 1 << 20; // endpoints that one process may open in total
@@ -392,6 +396,12 @@ bool loop_in_order(const peer &)
 bool loop_settle(wire_ep &)
 {
 	return true; // no endpoint of this process dies alone
+}
+
+// Runs when the library is loaded.
+[[gnu::constructor]] void join_wires()
+{
+	g_test_wire = &g_loop_wire;
 }
 
 } // namespace
