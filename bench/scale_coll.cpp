@@ -7,7 +7,7 @@
 #include "scale.hpp"
 
 #include <teams/teams_coll.hpp>
-#include <teams_algorithms.hpp>
+#include <teams_reduce_hosts.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ client make_client(int me, int ranks, const uint64_t *hosts, char *memory)
 	c.memory = memory;
 	c.memory_bytes = kTeamBytes;
 	c.eager_polls = 1;
-	c.pause = answer;
+	c.pause = c.pause_near = answer;
 	// the neighbours' memory: the second half
 	c.mapped = [](const void *mine, int) {
 		return const_cast<void *>(
@@ -171,16 +171,32 @@ named_rounds sync_rounds(const team &t)
 	}
 }
 
+// Rounds of a ring of reductions besides its steps: segments of a step are in flight together.
+double more_segments(double bytes, double members)
+{
+	return std::max(0.0, std::ceil(bytes / members / static_cast<double>(kRingPiece)) - 1);
+}
+
 named_rounds reduce_rounds(const team &t, size_t bytes)
 {
-	const double n = t.size, pieces = std::ceil(static_cast<double>(bytes) / 4096);
+	const auto pieces_of = [](double all, int members) {
+		return std::ceil(all / static_cast<double>(doubling_piece_bytes(members)));
+	};
+	const double n = t.size, all = static_cast<double>(bytes);
 	switch (choose_reduce(t, bytes)) {
 	case reduce_algorithm::recursive:
-		return {"recursive", pieces * doubling(n)};
+		return {"recursive", pieces_of(all, t.size) * doubling(n)};
 	case reduce_algorithm::ring:
-		return {"ring", std::ceil(static_cast<double>(bytes) / (4096 * n)) * 2 * (n - 1)};
+		return {"ring", 2 * (n - 1) + more_segments(all, n)};
 	case reduce_algorithm::two_level:
-		return {"two-level", 2 + pieces * doubling(t.hosts)};
+		return {"two-level", 2 + pieces_of(all, t.hosts) * doubling(t.hosts)};
+	case reduce_algorithm::shares: {
+		const double hosts = t.hosts, share = all * hosts / n;
+		const double most = static_cast<double>(doubling_piece_bytes(t.hosts)) * std::max(1, t.hosts / 4);
+		if (share <= most)
+			return {"shares", 2 + pieces_of(share, t.hosts) * doubling(hosts)};
+		return {"shares", 2 + 2 * (hosts - 1) + more_segments(share, hosts)};
+	}
 	default:
 		return {"direct", bytes <= kInline ? 1 : 1 + 2 * sync_rounds(t).rounds};
 	}

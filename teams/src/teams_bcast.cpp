@@ -68,7 +68,7 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 		memcpy(mine.payload, source, beside ? bytes : 0);
 	} else {
 		told = told_line(t, number, p.above, fits_note);
-		await([=] { return pgas_load_relaxed(&told->number) == number; });
+		await([=] { return pgas_load_relaxed(&told->number) == number; }, on_my_host(t, p.above));
 	}
 	if (p.first < p.end) {
 		await_below(t, p, number, fits_note ? kNotes : kRing);

@@ -21,10 +21,9 @@ struct rule {
 
 using reduce_by = reduce_algorithm;
 constexpr rule<reduce_by> kReduce[] = {
-	{one_host, kAny, reduce_by::direct},
-	{one_each, 16 * 1024, reduce_by::recursive},
-	{one_each, kAny, reduce_by::ring},
-	{several_hosts, kAny, reduce_by::two_level},
+	{one_host, kAny, reduce_by::direct},      {one_each, 32 * 1024, reduce_by::recursive},
+	{one_each, kAny, reduce_by::shares},      {several_hosts, 4 * 1024, reduce_by::two_level},
+	{several_hosts, kAny, reduce_by::shares},
 };
 
 using bcast_by = bcast_algorithm;

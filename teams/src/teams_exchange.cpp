@@ -14,7 +14,7 @@ void exchange_gather(team &t, uint64_t number)
 	const int n = t.size;
 	for (int j = 0; j < n; j++) // relaxed: loads of lines that have arrived overlap
 		if (PGAS_UNLIKELY(pgas_load_relaxed(&input[j].number) != number))
-			await([=] { return pgas_load_relaxed(&input[j].number) == number; });
+			await([=] { return pgas_load_relaxed(&input[j].number) == number; }, on_my_host(t, j));
 	pgas_fence_acquire(); // pairs with store_release in set_line()
 	t.known = number - 1;
 }
@@ -37,7 +37,7 @@ uint64_t await_progress_of(team &t, int member, uint64_t number)
 	uint64_t seen = 0;
 	if (is_near(t, member)) {
 		const line *item = &head_of(t.peer[member])->progress;
-		await([&] { return (seen = pgas_load_relaxed(&item->number)) >= number; });
+		await([&] { return (seen = pgas_load_relaxed(&item->number)) >= number; }, true);
 	} else {
 		const uint64_t *addr = &as_mine(t, member, &head_of(t.block)->progress)->number;
 		unsigned polls = 0;

@@ -78,6 +78,8 @@ struct blocks {
 
 // --- broadcast -------------------------------------------------------------------------------------------------------
 
+constexpr size_t kBcastPiece = 64 * 1024;
+
 // A binomial tree over `count` takers; who(0) is the root. Waits for the parent's signal, then passes `src` on.
 template <class Who>
 void pass_down(team &t, char *dest, const char *src, size_t bytes, int index, int count, Who &&who)
@@ -134,10 +136,60 @@ struct spread {
 		}
 	}
 
+	// Long data goes in pieces: a leader passes one on while the next one arrives, and the members of a host copy
+	// from their leader meanwhile. who(i): the leader of the i-th host from the root's.
+	template <class Who>
+	void pass_pieces(int leader, Who &&who) const
+	{
+		const int hosts = t.hosts, index = wrap(t.host[t.me] - t.host[root], hosts);
+		const size_t pieces = (bytes + kBcastPiece - 1) / kBcastPiece;
+		// along a chain each leader sends everything once; in a tree the first piece takes fewer hops
+		const bool chain = static_cast<size_t>(hosts) <= 4 || pieces >= 4 * static_cast<size_t>(hosts);
+		int above = 1, span = chain ? 2 : 1;
+		while (!chain && span < hosts && !(index & span))
+			span *= 2;
+		above = chain ? 1 : span;
+		for (size_t i = 0; i < pieces; i++) {
+			const size_t off = i * kBcastPiece, len = std::min(kBcastPiece, bytes - off);
+			if (t.me != leader) {
+				copy_from_leader(leader, off, len);
+				continue;
+			}
+			if (index)
+				hear_member(t, who(index - above));
+			for (int step = span / 2; step; step /= 2)
+				if (index + step < hosts)
+					push_and_tell(t, who(index + step), dest + off, have() + off, len);
+			each_local(leader, [&](int j) { tell_member(t, j); });
+		}
+		if (t.me != leader)
+			tell_member(t, leader); // it may change what I copied from
+		else
+			each_local(leader, [&](int j) { hear_member(t, j); });
+	}
+
+	void copy_from_leader(int leader, size_t off, size_t len) const
+	{
+		hear_member(t, leader);
+		const char *src = leader == root ? source : dest;
+		copy_own(dest + off, view(t, leader, src + off, len, dest + off), len);
+	}
+
+	template <class Body>
+	void each_local(int leader, Body &&body) const
+	{
+		for (int j = 0; j < t.size; j++)
+			if (j != leader && t.host[j] == t.host[leader])
+				body(j);
+	}
+
 	void two_level() const
 	{
 		const int n = t.size, me = t.me, host = t.host[me], root_host = t.host[root];
 		const auto leader_of = [&](int h) { return h == root_host ? root : t.leaders[h]; };
+		if (bytes > kBcastPiece)
+			return pass_pieces(leader_of(host),
+					   [&](int i) { return leader_of(wrap(i + root_host, t.hosts)); });
 		if (me != leader_of(host))
 			return hear_member(t, leader_of(host));
 		pass_down(t, dest, have(), bytes, wrap(host - root_host, t.hosts), t.hosts,

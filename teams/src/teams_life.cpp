@@ -71,7 +71,7 @@ uint64_t highest_number(const team &t)
 	uint64_t high = std::max({t.first, t.round, t.exchanges});
 	if (t.received)
 		for (int i = 0; i < 2 * t.size; i++)
-			high = std::max(high, t.received[i] + 2); // a ring ends with two signals that no member awaits
+			high = std::max(high, t.received[i]);
 	return std::max(high, channels_highest(t));
 }
 
@@ -217,6 +217,8 @@ void team_release(team &t)
 	channels_close(t);
 	free(t.sent);
 	t.sent = t.received = nullptr;
+	free(t.shares);
+	t.shares = nullptr;
 	t.block = nullptr;
 	t.staging_lines = 0;
 	t.magic = 0;

@@ -80,7 +80,7 @@ size_t offset_along_set(team &t, size_t bytes)
 	uint64_t *addr = t.flags + kSetFlags - 1;
 	size_t mine = 0;
 	if (t.me > 0) {
-		await([=] { return pgas_load_relaxed(addr) != 0; });
+		await([=] { return pgas_load_relaxed(addr) != 0; }, t.hosts == 1);
 		mine = static_cast<size_t>(pgas_load_relaxed(addr)) - 1;
 		pgas_store_relaxed(addr, uint64_t{0});
 	}

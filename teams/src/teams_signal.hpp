@@ -36,7 +36,8 @@ inline void hear_member(team &t, int source, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
-	await_number(signal_line(t, t.block, kind, source), ++t.received[kind * t.size + source]);
+	await_number(signal_line(t, t.block, kind, source), ++t.received[kind * t.size + source],
+		     on_my_host(t, source));
 }
 
 inline void push_and_tell(team &t, int target, void *dest, const void *source, size_t bytes)

@@ -26,7 +26,7 @@ PGAS_HOT void disseminate(team &t, uint64_t number, int me, int count, int fan, 
 			set_number(t, who(static_cast<int>(dest)), &hop[(j - 1) * kApart], number);
 		}
 		for (int64_t j = 1; j < fan && j * distance < count; j++)
-			await_number(&hop[(j - 1) * kApart], number);
+			await_number(&hop[(j - 1) * kApart], number, t.hosts == 1);
 	}
 }
 
@@ -49,7 +49,7 @@ void sync_central(team &t, uint64_t number)
 			// pairs with await() in the others, and with the atomic read of far members
 			pgas_store_release(&item->released.number, number);
 		} else {
-			await_number(&item->released, number);
+			await_number(&item->released, number, true);
 		}
 		return;
 	}
@@ -71,10 +71,10 @@ void sync_tree(team &t, uint64_t number)
 	const int64_t first = int64_t{t.me} * kFan + 1;
 	const int64_t end = first + kFan < t.size ? first + kFan : t.size;
 	for (int64_t c = first; c < end; c++)
-		await_number(&mine->up[c - first], number);
+		await_number(&mine->up[c - first], number, on_my_host(t, static_cast<int>(c)));
 	if (t.me != 0) {
 		set_number(t, (t.me - 1) / kFan, &mine->up[(t.me - 1) % kFan], number);
-		await_number(&mine->down, number);
+		await_number(&mine->down, number, on_my_host(t, (t.me - 1) / kFan));
 	}
 	for (int64_t c = first; c < end; c++)
 		set_number(t, static_cast<int>(c), &mine->down, number);
@@ -86,12 +86,12 @@ void sync_two_level(team &t, uint64_t number)
 	const int host = t.host[t.me], leader = t.leaders[host];
 	if (t.me != leader) {
 		set_number(t, leader, local_up_line(t, t.block, t.me), number);
-		await_number(&mine->host_down, number);
+		await_number(&mine->host_down, number, true);
 		return;
 	}
 	for (int j = leader + 1; j < t.size; j++)
 		if (t.host[j] == host)
-			await_number(local_up_line(t, t.block, j), number);
+			await_number(local_up_line(t, t.block, j), number, true);
 	disseminate(t, number, host, t.hosts, kFan, [&](int h) { return t.leaders[h]; });
 	for (int j = leader + 1; j < t.size; j++)
 		if (t.host[j] == host)
@@ -114,7 +114,7 @@ void sync_set(team &t)
 	uint64_t *addr = t.flags;
 	for (int64_t step = 1; step < t.size; step *= 2, addr++) {
 		add_to_flag(t, static_cast<int>((t.me + step) % t.size), addr, 1);
-		await([=] { return pgas_load_relaxed(addr) != 0; });
+		await([=] { return pgas_load_relaxed(addr) != 0; }, t.hosts == 1);
 		add_to_flag(t, t.me, addr, ~uint64_t{0}); // minus one
 	}
 }

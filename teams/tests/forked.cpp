@@ -130,7 +130,7 @@ teams::client client_of(const job &how, unsigned life)
 	c.memory = g_parts + static_cast<size_t>(g_rank) * kPartBytes + life * how.team_bytes;
 	c.memory_bytes = how.team_bytes;
 	c.eager_polls = how.crowded ? 1 : 64;
-	c.pause = pause;
+	c.pause = c.pause_near = pause;
 	c.mapped = mapped;
 	c.put = far_put;
 	c.settle = far_settle;

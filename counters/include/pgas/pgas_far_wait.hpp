@@ -11,10 +11,14 @@
 
 namespace pgas {
 
-// Polls before the first sleep; beyond it, the counter of polls counts sleeps.
+// Polls before the loop yields its core between two polls.
+constexpr uint32_t kFarSpins = 500;
+
+// Polls before the first sleep; beyond it, the counter of polls counts sleeps. A sleep that is too early costs more
+// than it saves: if a peer of this host stores the word meanwhile, the sleep goes on to its end.
 constexpr uint32_t far_looks(bool crowded)
 {
-	return crowded ? 20 : 500;
+	return crowded ? 20 : 4000;
 }
 
 // One sleep of a loop that has done all its polls. sleep(ns) returns true when something arrived.

@@ -93,7 +93,7 @@ teams::client self_client()
 	c.memory = reinterpret_cast<char *>(g.base + kTeamsAt);
 	c.memory_bytes = kStagingAt - kTeamsAt;
 	c.eager_polls = c.crowded ? 1 : 64;
-	c.pause = pause;
+	c.pause = c.pause_near = pause;
 	c.mapped = mapped;
 	c.put = put;
 	c.settle = far_settle;

@@ -57,7 +57,7 @@ void wait_pause(pgas_backoff *wait) noexcept
 				      [](uint64_t ns) { return g.net.ops->wait(g.net.domain, ns) == 1; });
 		} else {
 			wait->polls++;
-			if (g_crowded)
+			if (g_crowded || wait->polls > pgas::kFarSpins)
 				sched_yield();
 		}
 		return;

@@ -15,17 +15,25 @@ namespace {
 constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
 constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
 
-void pause_far(unsigned &polls)
+// Sleeps until something arrives from another host, or briefly.
+void nap_far(unsigned &polls)
 {
-	if (polls < pgas::far_looks(g.oversubscribed)) {
-		polls = g.net.ops->progress(g.net.domain) == 1 ? 0 : polls + 1;
-		if (g.oversubscribed)
-			sched_yield();
-		return;
-	}
 	pgas::far_nap(polls, g.oversubscribed, [](uint64_t ns) { return g.net.ops->wait(g.net.domain, ns) == 1; });
 	check_lost(&g_default, "waiting");
 }
+
+// The word may come from anywhere: each poll is also one of the link.
+void pause_far(unsigned &polls)
+{
+	if (polls >= pgas::far_looks(g.oversubscribed))
+		return nap_far(polls);
+	polls = g.net.ops->progress(g.net.domain) == 1 ? 0 : polls + 1;
+	if (g.oversubscribed || polls > pgas::kFarSpins)
+		sched_yield();
+}
+
+// Polls of a word that a PE of this host stores, for one poll of the link: a poll of the link is a system call.
+constexpr unsigned kNearPolls = 32;
 
 } // namespace
 
@@ -41,6 +49,22 @@ void wait_pause(unsigned &polls)
 		return pause_far(polls);
 	pgas_backoff wait{polls};
 	pgas_backoff_turn(&wait, g.oversubscribed ? &kCrowded : &kSpare);
+	polls = wait.polls;
+}
+
+void wait_pause_near(unsigned &polls)
+{
+	const pgas_backoff_rule &rule = g.oversubscribed ? kCrowded : kSpare;
+	if (PGAS_UNLIKELY(is_far())) {
+		if (polls >= rule.spins + rule.yields) { // arrivals need us now
+			unsigned naps = pgas::far_looks(g.oversubscribed);
+			return nap_far(naps);
+		}
+		if (polls < rule.spins && polls % kNearPolls == kNearPolls - 1)
+			act_for_peers();
+	}
+	pgas_backoff wait{polls};
+	pgas_backoff_turn(&wait, &rule);
 	polls = wait.polls;
 }
 

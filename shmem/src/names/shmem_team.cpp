@@ -140,6 +140,7 @@ teams::client self_client()
 	c.client_lines = kLeaveLines;
 	c.eager_polls = g.oversubscribed ? 1 : 64;
 	c.pause = wait_pause;
+	c.pause_near = wait_pause_near;
 	c.mapped = peer_pointer;
 	c.put = far_put;
 	c.settle = far_settle;

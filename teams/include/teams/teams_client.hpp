@@ -20,7 +20,7 @@ struct team;
 // --- algorithms; automatic: the tables in teams_choose.cpp decide ----------------------------------------------------
 
 enum class barrier_algorithm : int { automatic, central, tree, dissemination, two_level };
-enum class reduce_algorithm : int { automatic, direct, recursive, ring, two_level };
+enum class reduce_algorithm : int { automatic, direct, recursive, ring, two_level, shares };
 enum class bcast_algorithm : int { automatic, direct, flat, tree, scatter, two_level };
 enum class fcollect_algorithm : int { automatic, direct, recursive, ring, two_level };
 enum class alltoall_algorithm : int { automatic, direct, pairwise, two_level };
@@ -58,9 +58,11 @@ struct client {
 	uint32_t client_lines = 1;
 
 	// Waiting: poll this many times at once, then call pause() after each poll that finds nothing. `polls` starts
-	// at 0.
+	// at 0. pause_near() is for a word that only processes of this host store to: such a wait need not sleep on the
+	// network, whose arrivals do not end it.
 	unsigned eager_polls = 64;
 	void (*pause)(unsigned &polls) = nullptr;
+	void (*pause_near)(unsigned &polls) = nullptr;
 
 	// Where rank's copy of a symmetric address is mapped here, or null. Called once for each rank on my host.
 	void *(*mapped)(const void *mine, int rank) = nullptr;

@@ -45,9 +45,10 @@ constexpr int kApart = 2;
 constexpr int kFan = 4;     // of the tree; also one more than the most peers per round of the dissemination
 constexpr int kRounds = 10; // 4^10 is a million members; see fan_for
 constexpr uintptr_t kReachAsk = 1, kReachNone = 2; // real ones are multiples of the page size
-constexpr size_t kStagingBytes = 256 * 1024;
+constexpr size_t kStagingBytes = 512 * 1024;
 
-struct channels; // teams_channel.hpp
+struct channels;   // teams_channel.hpp
+struct share_plan; // teams_reduce_shares.cpp
 
 // A team as one member sees it. The arrays have one entry per member and share one allocation. A client's own team
 // struct begins with this one.
@@ -81,7 +82,7 @@ struct team {
 	const void **rows = nullptr;                   // working space of reductions: one address per member
 	uint64_t *sent = nullptr, *received = nullptr; // signals to and from each member: teams_signal.hpp
 	uint64_t pieces = 0;                           // recursive doublings so far
-	uint64_t ring_messages = 0;                    // of reductions by ring, so far
+	share_plan *shares = nullptr;                  // of reductions across hosts; made by the first of them
 	uint64_t *flags = nullptr;                     // of a set
 	uint32_t block_lines = 0;                      // taken from the arena
 	uint32_t staging_lines = 0;                    // the same, as staging memory
@@ -249,10 +250,16 @@ const void *view(team &t, int member, const void *source, size_t bytes, void *ro
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
+// Is the member on this host? Then its stores, and nothing from the network, end a wait for it.
+inline bool on_my_host(const team &t, int member)
+{
+	return t.hosts == 1 || t.host[member] == t.host[t.me];
+}
+
 // Polls until ready() returns true; ready uses relaxed loads, which the fence turns into acquires. Pairs with
-// store_release in set_number() and set_line().
+// store_release in set_number() and set_line(). near: whoever makes it true is on this host.
 template <class Ready>
-PGAS_HOT void await(Ready &&ready)
+PGAS_HOT void await(Ready &&ready, bool near)
 {
 	for (unsigned i = 0; i < g_job.eager_polls; i++)
 		if (PGAS_LIKELY(ready())) {
@@ -260,14 +267,15 @@ PGAS_HOT void await(Ready &&ready)
 			return;
 		}
 	unsigned polls = 0;
+	void (*const pause)(unsigned &) = near ? g_job.pause_near : g_job.pause;
 	while (!ready())
-		g_job.pause(polls);
+		pause(polls);
 	pgas_fence_acquire();
 }
 
-inline void await_number(const line *l, uint64_t number)
+inline void await_number(const line *l, uint64_t number, bool near)
 {
-	await([=] { return pgas_load_relaxed(&l->number) >= number; });
+	await([=] { return pgas_load_relaxed(&l->number) >= number; }, near);
 }
 
 // --- moves -----------------------------------------------------------------------------------------------------------
