@@ -236,6 +236,10 @@ named_rounds fcollect_rounds(const team &t, size_t bytes)
 
 named_rounds alltoall_rounds(const team &t, size_t bytes)
 {
+	const bool leaders = choose_alltoall(t, bytes) == alltoall_algorithm::two_level && t.hosts > 1;
+	const size_t most = static_cast<size_t>(t.size / t.hosts);
+	if (leaders && most * static_cast<size_t>(t.size) * bytes <= kBlocksBytes)
+		return {"two-level", 3};
 	switch (choose_alltoall(t, bytes)) {
 	case alltoall_algorithm::pairwise:
 		return {"pairwise", static_cast<double>(t.size) - 1};

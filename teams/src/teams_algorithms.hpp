@@ -40,5 +40,7 @@ struct alltoall_moves {
 	const void *arg;
 };
 void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves);
+// One message for each pair of hosts. Returns false, and does nothing, if the blocks are too long for that.
+bool alltoall_short_hosts(team &t, char *dest, const char *source, size_t bytes);
 
 } // namespace pgas::teams

@@ -159,7 +159,7 @@ void choices(collective which, const team &t, void (*each)(const choice &c, void
 bool wants_staging(int hosts)
 {
 	const auto r = g_job.forced.reduce;
-	return r == reduce_by::automatic ? hosts > 1 : r != reduce_by::direct;
+	return hosts > 1 || (r != reduce_by::automatic && r != reduce_by::direct);
 }
 
 } // namespace pgas::teams

@@ -78,7 +78,7 @@ struct blocks {
 
 // --- broadcast -------------------------------------------------------------------------------------------------------
 
-constexpr size_t kBcastPiece = 64 * 1024;
+constexpr size_t kBcastPiece = 128 * 1024;
 
 // A binomial tree over `count` takers; who(0) is the root. Waits for the parent's signal, then passes `src` on.
 template <class Who>

@@ -217,8 +217,8 @@ void team_release(team &t)
 	channels_close(t);
 	free(t.sent);
 	t.sent = t.received = nullptr;
-	free(t.shares);
-	t.shares = nullptr;
+	free(t.plan);
+	t.plan = nullptr;
 	t.block = nullptr;
 	t.staging_lines = 0;
 	t.magic = 0;

@@ -202,7 +202,11 @@ void alltoall(team &t, void *dest, const void *source, size_t bytes)
 	const auto n = static_cast<size_t>(t.size);
 	const plain moves{static_cast<char *>(dest), static_cast<const char *>(source), bytes,
 			  copying_of(streamer::alltoall, 2 * n * n * bytes)};
-	if (bytes > kInline || !t.block || t.size == 1 || choose_alltoall(t, bytes) != alltoall_algorithm::direct)
+	const auto how = choose_alltoall(t, bytes);
+	if (PGAS_UNLIKELY(how == alltoall_algorithm::two_level) && t.block && t.hosts > 1 &&
+	    alltoall_short_hosts(t, moves.dest, moves.source, bytes))
+		return;
+	if (bytes > kInline || !t.block || t.size == 1 || how != alltoall_algorithm::direct)
 		return alltoall_by(t, moves, bytes);
 	const uint64_t number = exchange_begin(t);
 	const auto post = [&](int j) {

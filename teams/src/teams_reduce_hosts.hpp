@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the files of reductions across hosts share: staging memory, and recursive doubling.
+// What the files of collectives across hosts share: staging memory, and recursive doubling.
 //
 // Staging memory of a team: two halves for recursive doubling, by parity of the piece; a partner that writes piece
 // p + 2 has received my p + 1, which I sent after using p. A half has a place for each step. After the halves, slots of
-// the ring.
+// the ring, and the blocks of short alltoalls.
 #pragma once
 
 #include "teams_algorithms.hpp"
@@ -18,7 +18,9 @@ constexpr size_t kHalfBytes = 104 * 1024;
 constexpr size_t kPieceMost = 16 * 1024;
 constexpr size_t kRingOff = 2 * kHalfBytes;
 constexpr size_t kRingPiece = 64 * 1024, kRingSlots = 4;
-static_assert(kRingOff + kRingSlots * kRingPiece <= kStagingBytes);
+constexpr size_t kOutOff = kRingOff + kRingSlots * kRingPiece, kBlocksBytes = 16 * 1024;
+constexpr size_t kInOff = kOutOff + kBlocksBytes;
+static_assert(kInOff + 2 * kBlocksBytes <= kStagingBytes);
 
 // Bytes that one doubling of so many members combines: one place to fold in, one to hand back, one for each step.
 inline size_t doubling_piece_bytes(int count)

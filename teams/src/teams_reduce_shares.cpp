@@ -23,22 +23,12 @@
 // into the neighbour's dest. All slots are free again when the reduction ends.
 //
 // SHMEM_REDUCE_ALGORITHM=ring makes each member a host of its own: one ring of all members.
+#include "teams_host_plan.hpp"
 #include "teams_reduce_hosts.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace pgas::teams {
-
-// Who works with me. The arrays follow the struct in its allocation.
-struct share_plan {
-	int group = 0, groups = 0; // my host, and how many there are
-	int index = 0;             // my place on my host
-	int lanes = 0;             // members of each host that have a share
-	int locals = 0;
-	int *local = nullptr; // the members of my host
-	int *peer = nullptr;  // of each host, the member of my lane
-};
 
 namespace {
 
@@ -58,40 +48,10 @@ range part_of(range all, int index, int parts, size_t size)
 	return {all.begin + begin, all.begin + std::min(n, begin + each)};
 }
 
-share_plan *plan_of_hosts(const team &t)
-{
-	const auto n = static_cast<size_t>(t.size), hosts = static_cast<size_t>(t.hosts);
-	auto *plan = static_cast<share_plan *>(malloc(sizeof(share_plan) + (n + 2 * hosts) * sizeof(int)));
-	if (!plan)
-		fail("reduction", "out of memory");
-	*plan = {};
-	plan->group = t.host[t.me];
-	plan->groups = t.hosts;
-	plan->local = reinterpret_cast<int *>(plan + 1);
-	plan->peer = plan->local + n;
-	int *members = plan->peer + hosts; // of each host, so far
-	std::fill_n(members, hosts, 0);
-	for (int j = 0; j < t.size; j++) {
-		if (t.host[j] == plan->group) {
-			if (j == t.me)
-				plan->index = plan->locals;
-			plan->local[plan->locals++] = j;
-		}
-		members[t.host[j]]++;
-	}
-	plan->lanes = *std::min_element(members, members + hosts);
-	std::fill_n(members, hosts, 0);
-	for (int j = 0; j < t.size; j++)
-		if (members[t.host[j]]++ == plan->index)
-			plan->peer[t.host[j]] = j;
-	return plan;
-}
-
 // One member's work on one reduction.
 class share_work {
 public:
-	share_work(team &t, const share_plan &plan, const reduction &op, char *dest, const char *source,
-		   size_t elements)
+	share_work(team &t, const host_plan &plan, const reduction &op, char *dest, const char *source, size_t elements)
 		: t_(t), plan_(plan), op_(op), dest_(dest), source_(source), elements_(elements)
 	{
 	}
@@ -100,12 +60,12 @@ public:
 	{
 		each_local([&](int j) { tell_member(t_, j); });
 		each_local([&](int j) { hear_member(t_, j); });
-		if (plan_.index < plan_.lanes) {
-			share_ = part_of({0, elements_}, plan_.index, plan_.lanes, op_.size);
+		if (plan_.index < plan_.least) {
+			share_ = part_of({0, elements_}, plan_.index, plan_.least, op_.size);
 			combine_lane();
 			each_local([&](int j) { tell_member(t_, j); });
 		}
-		for (int i = 0; i < plan_.lanes; i++)
+		for (int i = 0; i < plan_.least; i++)
 			if (plan_.local[i] != t_.me)
 				hear_member(t_, plan_.local[i]);
 	}
@@ -115,20 +75,18 @@ private:
 		size_t off, bytes; // in the arrays
 	};
 
-	int lane_member(int group) const { return plan_.peer ? plan_.peer[group] : group; }
+	int lane_member(int group) const { return plan_.by_host ? plan_.member(group, plan_.index) : group; }
 	template <class Body>
 	void each_local(Body &&body) const
 	{
-		for (int i = 0; i < plan_.locals; i++)
-			if (plan_.local[i] != t_.me)
-				body(plan_.local[i]);
+		plan_.each_other_local(t_.me, body);
 	}
 
 	void combine_lane()
 	{
 		const size_t bytes = (share_.end - share_.begin) * op_.size, piece = doubling_piece_bytes(plan_.groups);
 		const size_t most = piece * static_cast<size_t>(std::max(1, plan_.groups / 4));
-		if (plan_.groups == 1 || (plan_.peer && bytes <= most))
+		if (plan_.groups == 1 || (plan_.by_host && bytes <= most))
 			combine_by_doubling(piece);
 		else
 			combine_by_ring();
@@ -261,7 +219,7 @@ private:
 	}
 
 	team &t_;
-	const share_plan &plan_;
+	const host_plan &plan_;
 	const reduction &op_;
 	char *dest_;
 	const char *source_;
@@ -276,17 +234,15 @@ private:
 
 void reduce_shares_hosts(team &t, const reduction &op, char *dest, const char *source, size_t elements)
 {
-	if (!t.shares)
-		t.shares = plan_of_hosts(t);
-	share_work(t, *t.shares, op, dest, source, elements).run();
+	share_work(t, host_plan_of(t), op, dest, source, elements).run();
 }
 
 void reduce_ring(team &t, const reduction &op, char *dest, const char *source, size_t elements)
 {
-	share_plan alone;
+	host_plan alone; // every member is a host
 	alone.group = t.me;
 	alone.groups = t.size;
-	alone.lanes = alone.locals = 1;
+	alone.least = alone.locals = 1;
 	alone.local = &t.me;
 	share_work(t, alone, op, dest, source, elements).run();
 }

@@ -50,7 +50,7 @@ char byte_of(int count, size_t i)
 
 void fill_source(const team &t, size_t bytes)
 {
-	memset(dest(), 0x5a, kHalf / 8);
+	memset(dest(), 0x5a, kHalf / 4);
 	for (size_t i = 0; i < bytes; i++)
 		source()[i] = byte_of(t.me, i);
 }
@@ -70,7 +70,7 @@ void check_sync(team &t)
 
 void check_broadcast(team &t)
 {
-	for (const size_t bytes : {size_t{4}, size_t{40}, size_t{1000}, size_t{100'001}})
+	for (const size_t bytes : {size_t{4}, size_t{40}, size_t{1000}, size_t{100'001}, size_t{400'001}})
 		for (const int root : {0, t.size - 1}) {
 			fill_source(t, bytes);
 			teams::sync(t);
@@ -96,7 +96,7 @@ void check_broadcast(team &t)
 void check_reduce(team &t)
 {
 	const auto n = static_cast<int64_t>(t.size);
-	for (const size_t count : {size_t{1}, size_t{7}, size_t{1000}, size_t{20'003}}) {
+	for (const size_t count : {size_t{1}, size_t{7}, size_t{1000}, size_t{20'003}, size_t{250'001}}) {
 		auto *src = as<int64_t>(source()), *dst = as<int64_t>(dest());
 		for (size_t i = 0; i < count; i++)
 			src[i] = static_cast<int64_t>(i) * (t.me + 1);
@@ -435,6 +435,8 @@ void test_teams_every_algorithm_gives_the_same(void **)
 		{barrier_algorithm::central, reduce_algorithm::ring, bcast_algorithm::scatter, fcollect_algorithm::ring,
 		 alltoall_algorithm::two_level},
 		{barrier_algorithm::two_level, reduce_algorithm::two_level, bcast_algorithm::two_level,
+		 fcollect_algorithm::two_level, alltoall_algorithm::two_level},
+		{barrier_algorithm::two_level, reduce_algorithm::shares, bcast_algorithm::two_level,
 		 fcollect_algorithm::two_level, alltoall_algorithm::two_level},
 		{barrier_algorithm::dissemination, reduce_algorithm::direct, bcast_algorithm::flat,
 		 fcollect_algorithm::direct, alltoall_algorithm::direct},

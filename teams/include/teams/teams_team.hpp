@@ -47,8 +47,8 @@ constexpr int kRounds = 10; // 4^10 is a million members; see fan_for
 constexpr uintptr_t kReachAsk = 1, kReachNone = 2; // real ones are multiples of the page size
 constexpr size_t kStagingBytes = 512 * 1024;
 
-struct channels;   // teams_channel.hpp
-struct share_plan; // teams_reduce_shares.cpp
+struct channels;  // teams_channel.hpp
+struct host_plan; // teams_host_plan.hpp
 
 // A team as one member sees it. The arrays have one entry per member and share one allocation. A client's own team
 // struct begins with this one.
@@ -82,7 +82,8 @@ struct team {
 	const void **rows = nullptr;                   // working space of reductions: one address per member
 	uint64_t *sent = nullptr, *received = nullptr; // signals to and from each member: teams_signal.hpp
 	uint64_t pieces = 0;                           // recursive doublings so far
-	share_plan *shares = nullptr;                  // of reductions across hosts; made by the first of them
+	uint64_t alltoalls = 0;                        // of short blocks across hosts, so far
+	host_plan *plan = nullptr;                     // made at the first use
 	uint64_t *flags = nullptr;                     // of a set
 	uint32_t block_lines = 0;                      // taken from the arena
 	uint32_t staging_lines = 0;                    // the same, as staging memory
