@@ -21,7 +21,7 @@ done
 teams 4 live
 teams 3 "cycles 20000"
 teams 6 "cycles 2000"
-for a in direct recursive ring two-level; do
+for a in direct recursive ring two-level shares; do
 	teams 6 overlap SHMEM_REDUCE_ALGORITHM=$a
 	teams 3 threads SHMEM_REDUCE_ALGORITHM=$a
 	teams 6 overlap SHMEM_REDUCE_ALGORITHM=$a SHMEM_FAKE_HOSTS=3x2

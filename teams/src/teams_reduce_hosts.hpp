@@ -17,7 +17,7 @@ namespace pgas::teams {
 constexpr size_t kHalfBytes = 104 * 1024;
 constexpr size_t kPieceMost = 16 * 1024;
 constexpr size_t kRingOff = 2 * kHalfBytes;
-constexpr size_t kRingPiece = 64 * 1024, kRingSlots = 4;
+constexpr size_t kRingPiece = 128 * 1024, kRingSlots = 2;
 constexpr size_t kOutOff = kRingOff + kRingSlots * kRingPiece, kBlocksBytes = 16 * 1024;
 constexpr size_t kInOff = kOutOff + kBlocksBytes;
 static_assert(kInOff + 2 * kBlocksBytes <= kStagingBytes);
