@@ -23,6 +23,7 @@ wrong thread-level shmem_init_thread 17
 wrong default-context shmem_ctx_destroy "default context"
 wrong address shmem_long_p "not symmetric"
 wrong stack "shmem_long_g" "not symmetric"
+wrong guard "shmem_long_g: the address 0x" "not symmetric" "at offset 16" "bytes of PE "
 wrong unaligned shmem_long_atomic_add "not aligned"
 wrong stride "shmem_long_iput" "strides are 0 and 1"
 wrong free-twice "shmem_free" "freed before"

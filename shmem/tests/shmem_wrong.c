@@ -52,6 +52,10 @@ int main(int argc, char **argv)
 		/* connected now: the next call takes the fast path and faults */
 		shmem_long_g(&g_cell, (me + 1) % shmem_n_pes());
 		shmem_long_g(&stack, (me + 1) % shmem_n_pes());
+	} else if (!strcmp(what, "guard")) {
+		shmem_long_g(&g_cell, (me + 1) % shmem_n_pes());
+		/* after the static data, on the fast path */
+		shmem_long_g((long *)((uintptr_t)&g_cell + (1 << 24)), (me + 1) % shmem_n_pes());
 	} else if (!strcmp(what, "crash"))
 		*(volatile long *)(uintptr_t)(me - me) = 1; /* not a wrong use of the library */
 	else if (!strcmp(what, "library"))

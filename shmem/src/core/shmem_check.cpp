@@ -2,7 +2,7 @@
 //
 // Wrong use: one line says which PE, which routine, which argument, and what was expected; then the job ends. The hot
 // path makes no tests: a wrong PE finds an empty window and takes the cold exit to here; a wrong address faults in the
-// guard pages around the windows, and the fault handler explains it.
+// guard pages around the windows, and the fault handler reports the address, its offset and the PE.
 #include "device/shmem_partition.hpp"
 
 #include <dlfcn.h>
@@ -134,91 +134,6 @@ uintptr_t program_counter(const ucontext_t &u)
 #endif
 }
 
-// operand_address(): the address that the faulting instruction computed, and its parts, the two registers that it was
-// computed from; 0 if it cannot be decoded. x86 does not report an address that is not canonical; and the parts
-// distinguish a window from an address of the program.
-#if defined(__x86_64__)
-// prefixes, opcode, then how the operand's address is computed from two registers and a constant
-constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-				REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-
-uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
-{
-	const auto value = [&](int number) { return static_cast<uintptr_t>(u.uc_mcontext.gregs[kRegisters[number]]); };
-	const auto *p = reinterpret_cast<const uint8_t *>(program_counter(u));
-	while (*p == 0x66 || *p == 0xf0 || *p == 0xf2 || *p == 0xf3)
-		p++;
-	const int rex = (*p & 0xf0) == 0x40 ? *p++ : 0;
-	if (*p == 0x0f)
-		p += p[1] == 0x38 || p[1] == 0x3a ? 2 : 1;
-	const int form = p[1] >> 6, rm = p[1] & 7;
-	p += 2;
-	if (form == 3 || (form == 0 && rm == 5))
-		return 0;
-	uintptr_t sum = 0;
-	if (rm == 4) {
-		const int scale = *p >> 6, index = (*p >> 3 & 7) | (rex & 2) << 2, base = *p & 7;
-		p++;
-		if (form == 0 && base == 5)
-			return 0;
-		parts[0] = value(base | (rex & 1) << 3);
-		parts[1] = index == 4 ? 0 : value(index) << scale;
-		sum = parts[0] + parts[1];
-	} else {
-		sum = value(rm | (rex & 1) << 3);
-	}
-	int32_t constant = 0;
-	if (form == 2)
-		memcpy(&constant, p, sizeof constant);
-	return sum + static_cast<uintptr_t>(static_cast<intptr_t>(form == 1 ? static_cast<int8_t>(*p) : constant));
-}
-#elif defined(__aarch64__)
-// Searches the last instructions before the fault for one that computed this register from two others: the one that
-// still has its value, and the remainder of the sum for the other. The window's test and the access are seldom further
-// apart.
-uintptr_t sum_before(const ucontext_t &u, uint32_t sum, uintptr_t (&parts)[2])
-{
-	constexpr uintptr_t size = sizeof(uint32_t), most = 8 * size;
-	const uintptr_t pc = program_counter(u);
-	Dl_info here, before; // the page may be the first of its mapping
-	if (sum == 31 || !dladdr(reinterpret_cast<void *>(pc), &here) ||
-	    !dladdr(reinterpret_cast<void *>(pc - most), &before) || here.dli_fbase != before.dli_fbase)
-		return 0;
-	for (uintptr_t back = size; back <= most; back += size) {
-		uint32_t code;
-		memcpy(&code, reinterpret_cast<const void *>(pc - back), sizeof code);
-		if ((code & 0xffe0fc1f) != (0x8b000000 | sum)) // add sum, first, second
-			continue;
-		const uint32_t first = code >> 5 & 31, second = code >> 16 & 31, kept = first == sum ? second : first;
-		if (kept == sum || kept == 31)
-			return 0;
-		parts[0] = u.uc_mcontext.regs[kept];
-		parts[1] = u.uc_mcontext.regs[sum] - parts[0];
-		return u.uc_mcontext.regs[sum];
-	}
-	return 0;
-}
-
-// Loads and stores of one register whose address is two whole registers; the second may count objects. Atomics use a
-// single register, the sum.
-uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
-{
-	uint32_t code;
-	memcpy(&code, reinterpret_cast<const void *>(program_counter(u)), sizeof code);
-	const uint32_t base = code >> 5 & 31, index = code >> 16 & 31;
-	if ((code & 0x3b20ec00) != 0x38206800 || index == 31)
-		return sum_before(u, base, parts);
-	parts[0] = base == 31 ? u.uc_mcontext.sp : u.uc_mcontext.regs[base];
-	parts[1] = u.uc_mcontext.regs[index] << (code >> 12 & 1 ? code >> 30 : 0);
-	return parts[0] + parts[1];
-}
-#else
-uintptr_t operand_address(const ucontext_t &, uintptr_t (&)[2])
-{
-	return 0;
-}
-#endif
-
 // Name of the routine that contains this instruction, without the p of pshmem; null when it is not ours, "" when it has
 // no name.
 const char *routine_at(const void *pc)
@@ -251,18 +166,20 @@ const char *our_routine(uintptr_t pc)
 	return "an OpenSHMEM routine";
 }
 
-uintptr_t window_of(int pe)
+uintptr_t window_on(int pe)
 {
-	return reinterpret_cast<const pgas_ep *>(g_default.ep)->window[pe];
+	return pgas_hot_window(reinterpret_cast<const pgas_ep *>(g_default.ep), static_cast<uint64_t>(pe), 0, 0,
+			       PGAS_UNCHECKED);
 }
 
-int window_owner(uintptr_t addr)
+// The PE whose mapped memory, or the address space around it, has this address; -1: none.
+int find_owner(uintptr_t addr)
 {
 	constexpr uintptr_t around = uintptr_t{4} << 30;
 	for (int pe = 0; pe < g.n_pes; pe++) {
-		if (!window_of(pe))
+		if (!window_on(pe))
 			continue;
-		const uintptr_t begin = window_of(pe) + g.base;
+		const uintptr_t begin = window_on(pe) + g.base;
 		if (addr + around >= begin && addr < begin + g.span + around)
 			return pe;
 	}
@@ -273,85 +190,92 @@ struct fault {
 	const char *routine; // the one that was running, or null
 	const char *library; // the one whose static data contains the address, or null
 	int owner;           // PE whose memory was addressed, or -1
-	uintptr_t given;     // with owner or library: the address that the program passed
+	uintptr_t addr;      // of the access; 0: the processor does not report it
+	uintptr_t given;     // with library, or owner and addr: the address that the program passed
 	bool misaligned;
 };
 
 // The faulting address is the address that the program passed plus a window.
-bool is_library(uintptr_t addr, fault &f)
+bool find_library(uintptr_t addr, fault &f)
 {
 	for (int pe = 0; pe < g.n_pes; pe++) {
-		f.given = addr - window_of(pe);
-		f.library = window_of(pe) ? library_at(f.given) : nullptr;
+		f.given = addr - window_on(pe);
+		f.library = window_on(pe) ? library_at(f.given) : nullptr;
 		if (f.library)
 			return true;
 	}
 	return false;
 }
 
-// One of the registers that form the address is a window: the other is what the program passed, wherever that points.
-void find_window_in(const uintptr_t (&parts)[2], uintptr_t addr, fault &f)
+#if defined(__x86_64__)
+// x86 does not report addresses that are not canonical, which a window and an address from far away may add up to.
+// Arguments and intermediate values are in the registers that a call may change: their sum, or both of them.
+constexpr int kRegisters[] = {REG_RDI, REG_RSI, REG_RDX, REG_RCX, REG_RAX, REG_R8, REG_R9, REG_R10, REG_R11};
+
+// One of the registers has the window of this PE.
+void find_far_address(const ucontext_t &u, int pe, fault &f)
 {
-	for (int pe = 0; pe < g.n_pes; pe++)
-		if (window_of(pe) && (parts[0] == window_of(pe) || parts[1] == window_of(pe))) {
-			f.owner = pe;
-			f.given = addr - window_of(pe);
-			return;
-		}
+	constexpr uintptr_t canonical = uintptr_t{1} << 47;
+	for (const int number : kRegisters) {
+		const auto given = static_cast<uintptr_t>(u.uc_mcontext.gregs[number]);
+		if (given >= canonical || given + window_on(pe) < canonical || f.library)
+			continue;
+		f.owner = pe;
+		f.given = given;
+		f.library = library_at(given);
+	}
 }
 
-#if defined(__x86_64__)
-void find_given_by_registers(const ucontext_t &u, fault &f)
+void find_by_registers(const ucontext_t &u, fault &f)
 {
-	uintptr_t parts[2] = {0, 0};
-	const uintptr_t addr = operand_address(u, parts);
-	if (is_library(addr, f))
-		return;
-	for (const int number : kRegisters) // string and vector instructions: their registers have the whole address
-		if (is_library(static_cast<uintptr_t>(u.uc_mcontext.gregs[number]), f))
+	for (const int number : kRegisters) {
+		const auto value = static_cast<uintptr_t>(u.uc_mcontext.gregs[number]);
+		if (find_library(value, f))
 			return;
-	find_window_in(parts, addr, f);
+		for (int pe = 0; pe < g.n_pes; pe++)
+			if (window_on(pe) && value == window_on(pe))
+				return find_far_address(u, pe, f);
+	}
 }
 #endif
 
-void find_given(const siginfo_t *info, const ucontext_t &u, fault &f)
+void find_given(const siginfo_t *info, [[maybe_unused]] const ucontext_t &u, fault &f)
 {
-	const auto addr = reinterpret_cast<uintptr_t>(info->si_addr);
 #if defined(__x86_64__)
 	if (info->si_code == SI_KERNEL)
-		return find_given_by_registers(u, f);
+		return find_by_registers(u, f);
 #endif
-	if (is_library(addr, f))
+	f.addr = reinterpret_cast<uintptr_t>(info->si_addr);
+	if (find_library(f.addr, f))
 		return;
-	f.owner = window_owner(addr);
-	if (f.owner >= 0) {
-		f.given = addr - window_of(f.owner);
-		return;
-	}
-	if (addr == program_counter(u))
-		return; // there is no instruction to read
-	uintptr_t parts[2] = {0, 0};
-	operand_address(u, parts);
-	find_window_in(parts, addr, f);
+	f.owner = find_owner(f.addr);
+	if (f.owner >= 0)
+		f.given = f.addr - window_on(f.owner);
 }
 
-void explain(const fault &f, uintptr_t addr, char *text, size_t room)
+void explain(const fault &f, char *text, size_t room)
 {
 	const char *routine = f.routine ? f.routine : "a put, get or atomic";
 	if (f.misaligned)
 		snprintf(text, room, "%s: the address %p is not aligned to the size of its object", routine,
-			 reinterpret_cast<void *>(addr));
+			 reinterpret_cast<void *>(f.addr));
 	else if (f.library)
 		snprintf(text, room,
 			 "%s: the address %p is static data of %s: only the program's own static data is symmetric",
 			 routine, reinterpret_cast<void *>(f.given), f.library);
+	else if (f.owner >= 0 && f.addr)
+		snprintf(text, room,
+			 "%s: the address %p is not symmetric memory: it is at offset %td of the %zu bytes of PE %d, "
+			 "and nothing is mapped there (%p)",
+			 routine, reinterpret_cast<void *>(f.given), static_cast<ptrdiff_t>(f.given - g.base), g.span,
+			 f.owner, reinterpret_cast<void *>(f.addr));
 	else if (f.owner >= 0)
-		snprintf(text, room, "%s: the address is not symmetric memory (%p here, in what is mapped of PE %d)",
-			 routine, reinterpret_cast<void *>(f.given), f.owner);
+		snprintf(text, room, "%s: the address is not symmetric memory: it is far from the memory of PE %d",
+			 routine, f.owner);
 	else
 		snprintf(text, room,
-			 "%s: a PE number outside 0..%d, or an address that is not symmetric or not accessible",
-			 routine, g.n_pes - 1);
+			 "%s: a PE number outside 0..%d, or an address that is not symmetric or not accessible (%p)",
+			 routine, g.n_pes - 1, reinterpret_cast<void *>(f.addr));
 }
 
 // The program, or a call of ours with a pointer that is not SHMEM's, touched memory that only a device may touch.
@@ -374,24 +298,23 @@ void on_fault(int sig, siginfo_t *info, void *where)
 {
 	const struct sigaction &old = sig == SIGBUS ? g_old_bus : g_old_segv;
 	const bool theirs = (old.sa_flags & SA_SIGINFO) || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
-	const auto addr = reinterpret_cast<uintptr_t>(info->si_addr);
 	const auto &context = *static_cast<const ucontext_t *>(where);
-	fault f{nullptr, nullptr, -1, 0, sig == SIGBUS && info->si_code == BUS_ADRALN};
+	fault f{nullptr, nullptr, -1, 0, 0, sig == SIGBUS && info->si_code == BUS_ADRALN};
 	const bool sent = info->si_code <= 0; // by kill() and the like: there is no fault, and no address
 	if (g.initialized && !sent) {
-		touched_device(addr);
+		touched_device(reinterpret_cast<uintptr_t>(info->si_addr));
 		f.routine = our_routine(program_counter(context));
 		find_given(info, context, f);
 	}
 	if (g.env.backtrace)
 		backtrace_print();
 	if (f.routine || f.library || f.owner >= 0) {
-		char text[224];
-		explain(f, addr, text, sizeof text);
+		char text[256];
+		explain(f, text, sizeof text);
 		const bool no_memory = sig == SIGBUS && info->si_code == BUS_ADRERR;
 		if (!no_memory && (!theirs || f.library || f.owner >= 0))
 			pgas_boot_abort(1, text);
-		char line[256];
+		char line[288];
 		const int n = snprintf(line, sizeof line, "PE %d: %s\n", g.my_pe, text);
 		[[maybe_unused]] const ssize_t w = write(STDERR_FILENO, line, static_cast<size_t>(n));
 	}

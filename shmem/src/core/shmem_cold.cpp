@@ -40,7 +40,7 @@ namespace {
 // The provider itself reads or writes: usually this PE has nothing in flight.
 bool mapped(const context *c, int pe)
 {
-	return reinterpret_cast<const pgas_ep *>(c->ep)->check[pe].bound8 != 0;
+	return pgas_hot_window(reinterpret_cast<const pgas_ep *>(c->ep), static_cast<uint64_t>(pe), 0, 1, PGAS_CHECKED);
 }
 
 void finish_mapped(context *c, ssize_t rc, const char *what, int pe)

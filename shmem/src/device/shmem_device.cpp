@@ -359,7 +359,8 @@ void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, cons
 	if (PGAS_UNLIKELY(addr - g_partitions.begin < g_partitions.span || g.env.debug ||
 			  static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size)))
 		return p_by_address(c, dest, value, bytes, pe, name);
-	const uint64_t window = pgas_load_word(&reinterpret_cast<const pgas_ep *>(c->ep)->window[pe]);
+	const uint64_t window = pgas_hot_window(reinterpret_cast<const pgas_ep *>(c->ep), static_cast<uint64_t>(pe), 0,
+						0, PGAS_UNCHECKED);
 	if (PGAS_UNLIKELY(!window))
 		return p_by_address(c, dest, value, bytes, pe, name);
 	void *there = reinterpret_cast<void *>(window + addr);
