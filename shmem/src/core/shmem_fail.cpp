@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a PE ends the job when it cannot continue. Every file of the library calls this one; it calls only the function
-// that notifies a tool.
-#include "shmem_state.hpp"
+// How a PE ends the job when it cannot continue.
+#include "shmem_fail.hpp"
 
 #include <execinfo.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -28,7 +28,8 @@ void fail(const char *routine, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
 	va_end(args);
-	tool_ending(text);
+	if (g.tool && g.initialized)
+		g.tool->ending(text);
 	if (g.env.backtrace)
 		backtrace_print();
 	if (g.initialized)
@@ -43,6 +44,48 @@ void require(const char *routine, const char *what, int rc)
 {
 	if (rc != 0)
 		fail(routine, "%s: %s", what, pgas_strerror(rc < 0 ? -rc : rc));
+}
+
+// A peer that cannot be reached has usually ended. The launcher knows how, reports it and ends us: give it time for
+// that.
+void fail_transfer(const context *c, int pe, ssize_t rc, const char *routine)
+{
+	const auto err = static_cast<int>(rc < 0 ? -rc : rc);
+	const int world = teams::world_rank(*c->owner, pe);
+	const bool gone = err == FI_EHOSTUNREACH || err == FI_ECONNRESET || err == FI_ENOTCONN || err == FI_ETIMEDOUT;
+	if (gone) {
+		const timespec patience{1, 0};
+		nanosleep(&patience, nullptr);
+	}
+	char why[200];
+	if (!gone || !g.net.ops->reason(c->ep, static_cast<fi_addr_t>(pe), why, sizeof why))
+		snprintf(why, sizeof why, "%s", pgas_strerror(err));
+	if (gone && g.host_names)
+		fail(routine, "PE %d on %s is lost: %s", world, g.host_names[world], why);
+	fail(routine, "to PE %d: %s", world, why);
+}
+
+void check_lost(const context *c, const char *routine)
+{
+	fi_addr_t dest = 0;
+	const int err = g.net.ops->failed(c->ep, &dest);
+	if (PGAS_LIKELY(!err))
+		return;
+	if (dest >= static_cast<fi_addr_t>(c->owner->size))
+		fail(routine, "%s", pgas_strerror(-err));
+	fail_transfer(c, static_cast<int>(dest), err, routine);
+}
+
+void check_running(const char *routine)
+{
+	if (PGAS_UNLIKELY(!g.initialized))
+		fail(routine, g.finalized ? "called after shmem_finalize" : "called before shmem_init");
+}
+
+void check_pe(const char *routine, int pe)
+{
+	if (PGAS_UNLIKELY(pe < 0 || pe >= g.n_pes))
+		fail(routine, "PE number %d is outside 0..%d", pe, g.n_pes - 1);
 }
 
 } // namespace shmem

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// All state of a PE in one struct, and the functions that the library's files share.
+// All state of a PE in one struct, contexts and teams, and handles of both.
 //
 // A PE's symmetric memory is one region, key 0, of two parts: the program's writable static data and the symmetric
 // heap. They lie at the same offsets of the region on all PEs (symmetric_offset), at addresses that each PE chooses.
@@ -77,8 +77,9 @@ struct part { // one of the two parts of the symmetric region: static data or he
 // Address space for the library itself at the start of the heap. Only what teams use of it takes memory.
 constexpr size_t kInternalBytes = size_t{4} << 30;
 constexpr size_t kToolBytes = size_t{256} << 20; // of these, at the end: the memory of a tool (shmem_profile.h)
-constexpr size_t kAddressBytes = 160;            // maximum length of an endpoint's address
-constexpr size_t kHostNameBytes = 32;            // maximum length of a host's name in messages
+constexpr int kLeaveLines = 64; // of teams' lines, at the start: for leaving (shmem_leave.cpp); the first is unused
+constexpr size_t kAddressBytes = 160; // maximum length of an endpoint's address
+constexpr size_t kHostNameBytes = 32; // maximum length of a host's name in messages
 
 extern const fi_pgas_ops g_no_short_ways; // put_word and get_word only
 
@@ -170,90 +171,14 @@ pgas_ep *front_for(fid_ep *ep);
 void set_default(fid_ep *ep); // becomes the default context's endpoint
 fid_ep *closed_endpoint();    // an endpoint without windows
 
-// --- errors ----------------------------------------------------------------------------------------------------------
-
-// Prints one line "PE n: routine: text" and ends the job (shmem_fail.cpp).
-[[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] void fail(const char *routine, const char *format, ...);
-// The same when rc is an error of libfabric, negative or positive; otherwise returns.
-void require(const char *routine, const char *what, int rc);
-void backtrace_print();
-// Checks for all cold paths. They return only if the arguments are valid.
-void check_running(const char *routine);
-void check_pe(const char *routine, int pe);
-void check_symmetric(const char *routine, const char *argument, const void *ptr, size_t bytes);
-// the same for memory that the library itself must be able to access
-void check_host(const char *routine, const char *argument, const void *ptr, size_t bytes);
-// SHMEM_DEBUG only
-void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes);
-void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe);
-void debug_same(const char *name, const char *argument, uint64_t value); // collective
-void debug_hello();
-void fault_handler_install();
-void fault_handler_remove();
-
-// --- SHMEM_PROTO_INFO: shmem_choices.cpp -----------------------------------------------------------------------------
-
-void proto_print();                   // by PE 0, after joining
-void proto_print_team(const team &t); // by the team's first member, when the team is created
-
-// --- the statistics tool: shmem_profile.cpp --------------------------------------------------------------------------
-
-void tool_joined();
-void tool_leaving();
-void tool_all_left();
-void tool_ending(const char *why);
-
-// --- memory ----------------------------------------------------------------------------------------------------------
-
-uint64_t heap_offset();                     // of the heap in the symmetric region, the same on all PEs
-uint64_t symmetric_offset(const void *ptr); // identifies a symmetric address on all PEs
-bool is_symmetric(const void *ptr, size_t bytes);
-void *peer_pointer(const void *ptr, int pe); // where the copy of PE `pe` is mapped here, or null
-bool on_other_host(int pe);
-void device_read(void *dst, const void *src, size_t bytes); // from our own memory of any kind; synchronous
-
-// --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
-
-// When an operation on an unmapped target returns to its caller.
-enum class until {
-	reusable, // when the caller's memory may be reused, or fetched data has arrived
-	taken,    // _nbi: at once, quiet waits for it
-};
-[[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe,
-					   const char *name, until when = until::reusable);
-// The caller issues its next operation to the same PE immediately: on a wire both leave together.
-[[gnu::cold, gnu::noinline]] void cold_put_before(context *c, void *dest, const void *source, size_t bytes, int pe,
-						  const char *name, until when);
-[[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
-					   const char *name, until when = until::reusable);
-// the same for one value of up to 8 bytes in a register, so that the hot path spills nothing; noexcept like its
-// callers, which can then end with a jump to it and need no frame
-[[gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept;
-[[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
-// value and compare are passed in registers; returns the old value
-[[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
-					       uint64_t value, uint64_t compare, bool fetch, const char *name);
-// sets or adds to a word after all earlier operations of this context to that PE
-[[gnu::cold, gnu::noinline]] void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value,
-						  const char *name);
-// checks context, PE and the remote side of a strided transfer
-void check_strided(context *c, const char *name, const void *remote, size_t bytes, int pe);
-[[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
-[[gnu::cold, gnu::noinline]] void cold_fence(context *c);
-// Ends the job if an operation of the context failed after its call returned.
-void check_lost(const context *c, const char *name);
-
-// --- synchronisation inside the library ------------------------------------------------------------------------------
-
-void barrier_all(); // of the world team, without quiet
-// Called after each failed poll of a wait loop. Every wait of the library uses one of these two functions or a provider
-// call that waits (drain, fence, FI_PGAS_WAIT): all of them make progress on every operation that this PE has in flight
-// and on every request of other PEs. docs/architecture/provider.md, "Who must make progress", explains why.
-void wait_pause(unsigned &polls);
-void wait_pause_near(unsigned &polls); // only a PE of this host makes the wait end
-// The same without a pause. Peers that cannot map our memory ask us to act for them. Only they know that they cannot,
-// so every waiting thread polls for requests, whatever is_far() says; the first request makes it true.
-void act_for_peers();
+// The team of a handle, or null when it is not a usable team.
+inline team *live_team(shmem_team_t handle)
+{
+	if (PGAS_UNLIKELY(handle == SHMEM_TEAM_INVALID))
+		return nullptr;
+	team *t = from_handle(handle);
+	return PGAS_LIKELY(t->magic == teams::kTeamLive) ? t : nullptr;
+}
 
 // One thread may set it while others wait according to it.
 inline bool is_far()
@@ -272,10 +197,3 @@ inline bool may_be_under_way(const context &c)
 }
 
 } // namespace shmem
-
-// One line per C name: pshmem_ is the function, shmem_ its weak alias, so that profiling tools can take over the name.
-#define SHMEM_EXPORT __attribute__((visibility("default")))
-#define SHMEM_NAME(ret_arg, name_arg, params_arg)                                                                      \
-	extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept;                                               \
-	extern "C" SHMEM_EXPORT ret_arg name_arg params_arg noexcept __attribute__((weak, alias("p" #name_arg)));      \
-	extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How every wait of the library waits, including those inside collectives.
-#include "shmem_state.hpp"
+#include "shmem_wait.hpp"
+#include "shmem_fail.hpp"
 
 #include <pgas/pgas_far_wait.hpp>
 

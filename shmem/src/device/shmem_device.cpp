@@ -4,15 +4,15 @@
 // and the peer's region, which it has opened: the target's CPU is not involved. A blocking call waits for its copy; a
 // non-blocking one is submitted, short ones together with others, and quiet waits. Memory that only the host's wire can
 // reach, or two drivers that do not know each other's memory, use a bounce buffer in host memory.
-#include "shmem_partition.hpp"
+#include "shmem_device.hpp"
+#include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <vector>
-
-#include "names/shmem_rma.hpp"
 
 namespace shmem {
 
@@ -170,7 +170,7 @@ bool direct(const transfer &t, const devices::kind *here)
 // The peer's host memory, on which we may have no window.
 void with_host(const transfer &t, devices::kind &here)
 {
-	if (void *there = peer_pointer(t.remote, t.world)) {
+	if (void *there = host_pointer(t.remote, t.world)) {
 		const devices::piece one = t.from_to(there, t.local);
 		submit(here, &one, 1, t.name);
 		finish_one(here, t.name);
@@ -181,9 +181,9 @@ void with_host(const transfer &t, devices::kind &here)
 	bounce(t, here, [&](char *room, size_t pos, size_t n) {
 		char *there = static_cast<char *>(t.remote) + pos;
 		if (t.is_put)
-			cold_put(t.c, there, room, n, t.pe, t.name);
+			fabric_put(t.c, there, room, n, t.pe, t.name, until::reusable);
 		else
-			cold_get(t.c, room, there, n, t.pe, t.name);
+			fabric_get(t.c, room, there, n, t.pe, t.name);
 	});
 }
 
@@ -344,36 +344,6 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 
 // --- words -----------------------------------------------------------------------------------------------------------
 
-// Separate from device_p(), which would need a frame for the address of its value.
-[[gnu::cold, gnu::noinline]] static void p_by_address(context *c, void *dest, uint64_t value, size_t bytes, int pe,
-						      const char *name) noexcept
-{
-	cold_put(c, dest, &value, bytes, pe, name);
-}
-
-// A put of one word in a job that has devices, usually to host memory; addresses between device partitions take the
-// long way, and so do unusable contexts. budget: 40 instructions from the call on (paths.def: shmem_long_p_devices)
-void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
-{
-	const auto addr = reinterpret_cast<uintptr_t>(dest);
-	if (PGAS_UNLIKELY(addr - g_partitions.begin < g_partitions.span || g.env.debug ||
-			  static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size)))
-		return p_by_address(c, dest, value, bytes, pe, name);
-	const uint64_t window = pgas_hot_window(reinterpret_cast<const pgas_ep *>(c->ep), static_cast<uint64_t>(pe), 0,
-						0, PGAS_UNCHECKED);
-	if (PGAS_UNLIKELY(!window))
-		return p_by_address(c, dest, value, bytes, pe, name);
-	void *there = reinterpret_cast<void *>(window + addr);
-	if (PGAS_LIKELY(bytes == 8))
-		pgas_copy_out(there, &value, 8);
-	else if (bytes == 4)
-		pgas_copy_out(there, &value, 4);
-	else if (bytes == 2)
-		pgas_copy_out(there, &value, 2);
-	else
-		pgas_copy_out(there, &value, 1);
-}
-
 void device_read(void *dst, const void *src, size_t bytes)
 {
 	partition *p = device_of(src);
@@ -394,15 +364,18 @@ void device_read(void *dst, const void *src, size_t bytes)
 
 // --- strided: one submission -----------------------------------------------------------------------------------------
 
-bool device_strided(context *c, const char *name, void *dest, const void *source, size_t dest_step, size_t source_step,
+bool device_takes_strided(const context *c, const void *dest, const void *source, size_t block, size_t count, int pe,
+			  bool is_put)
+{
+	const partition *p = device_of(is_put ? dest : source);
+	const devices::kind *here = kind_of(is_put ? source : dest);
+	return p && count && block && (!here || here == p->kind) && !on_other_host(teams::world_rank(*c->owner, pe));
+}
+
+void device_strided(context *c, const char *name, void *dest, const void *source, size_t dest_step, size_t source_step,
 		    size_t block, size_t count, int pe, bool is_put)
 {
-	const void *remote = is_put ? dest : source, *local = is_put ? source : dest;
-	partition *p = device_of(remote);
-	devices::kind *here = kind_of(local);
-	if (!p || !count || !block || (here && here != p->kind) || on_other_host(teams::world_rank(*c->owner, pe)))
-		return false; // the caller transfers the elements one by one
-	check_strided(c, name, remote, (count - 1) * (is_put ? dest_step : source_step) + block, pe);
+	partition *p = device_of(is_put ? dest : source);
 	const int world = teams::world_rank(*c->owner, pe);
 	auto *dst = static_cast<char *>(is_put ? device_peer(*p, dest, world, name) : dest);
 	const auto *src = static_cast<const char *>(is_put ? source : device_peer(*p, source, world, name));
@@ -417,7 +390,6 @@ bool device_strided(context *c, const char *name, void *dest, const void *source
 		}
 	}
 	finish_one(*p->kind, name);
-	return true;
 }
 
 } // namespace shmem

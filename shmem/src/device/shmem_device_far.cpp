@@ -17,7 +17,9 @@
 //   get   the same
 //
 // All of it uses the library's own context; quiet, fence and signals drain it (device_finish).
-#include "shmem_partition.hpp"
+#include "shmem_device.hpp"
+#include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -235,7 +237,7 @@ bool reached_at(const partition &p, int pe, const char *name)
 					 static_cast<size_t>(p.index)];
 	if (known < 0) {
 		uint64_t theirs = 0;
-		cold_get(&g_own, &theirs, &g_far.reached[p.index], sizeof theirs, pe, name);
+		fabric_get(&g_own, &theirs, &g_far.reached[p.index], sizeof theirs, pe, name);
 		known = theirs == 1;
 	}
 	return known == 1;
@@ -340,7 +342,7 @@ void device_far_put(partition &p, void *remote, const void *source, size_t bytes
 		if (turn % 2 == 0)
 			wait_for_orders(name); // both halves are free afterwards
 		char *room = slot() + kResultBytes + turn % 2 * half;
-		cold_put(&g_own, room, static_cast<const char *>(source) + pos, n, pe, name);
+		fabric_put(&g_own, room, static_cast<const char *>(source) + pos, n, pe, name, until::reusable);
 		g.net.ops->fence(g_own.ep);
 		far_order o = order_for(request::put_staged, p, static_cast<char *>(remote) + pos, n);
 		o.staged = staged_at(room);
@@ -366,8 +368,8 @@ void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, 
 		wait_for_orders(name); // the order for this half
 		if (pos + half < bytes)
 			ask(pos + half, rooms[(turn + 1) % 2]); // the owner's device works while this half is in flight
-		cold_get(&g_own, static_cast<char *>(dest) + pos, rooms[turn % 2], std::min(half, bytes - pos), pe,
-			 name);
+		fabric_get(&g_own, static_cast<char *>(dest) + pos, rooms[turn % 2], std::min(half, bytes - pos), pe,
+			   name);
 	}
 }
 
@@ -385,7 +387,7 @@ void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes
 	if (!old)
 		return;
 	wait_for_orders(name);
-	cold_get(&g_own, old, slot(), sizeof *old, pe, name);
+	fabric_get(&g_own, old, slot(), sizeof *old, pe, name);
 }
 
 } // namespace shmem

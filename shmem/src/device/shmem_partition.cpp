@@ -3,6 +3,9 @@
 // Calls for partitions: allocation, which is local and waits for no other PE (a map clause of OpenMP cannot wait), and
 // queries.
 #include "shmem_partition.hpp"
+#include "shmem_device.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -21,7 +21,6 @@
 
 #include <devices/devices_kind.hpp>
 #include <devices/devices_pool.hpp>
-#include <teams/teams_coll.hpp>
 
 namespace shmem {
 
@@ -70,12 +69,6 @@ void partitions_open(int local_rank);  // device memory
 void partitions_publish(bool threads); // handles, into the symmetric heap; threads: any PE has several
 void partitions_close();
 
-// Staging of short collectives (shmem_device_stage.cpp).
-void stage_read(const char *name); // SHMEM_TUNE_FILE
-uint64_t stage_fingerprint();      // the same on all PEs, or init fails
-void stage_open(bool threads);     // threads: of any PE
-void stage_close();
-
 // --- SHMEM_DEBUG: do all PEs make the same calls? --------------------------------------------------------------------
 
 size_t order_bytes();
@@ -106,55 +99,5 @@ void *device_peer(partition &p, const void *ptr, int pe, const char *name);
 
 // Equal for PEs whose parts of the partition are on the same device.
 uint64_t device_number(partition &p, int pe, const char *name);
-
-// --- the data path (shmem_device.cpp). PE numbers are the context's. False: host memory only, nothing was done -------
-
-bool device_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when);
-bool device_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when);
-// old: null when the old value is not needed
-bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
-		uint64_t *old, const char *name);
-[[noreturn, gnu::cold]] void driver_failed(const devices::kind &k, const char *name); // reports its last error
-void device_finish(const char *name); // completes everything that was submitted
-void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept;
-// Either side may be of any kind. Blocking.
-void device_copy(void *dest, const void *source, size_t bytes, const char *name);
-
-// --- PEs of other hosts (shmem_device_far.cpp); their numbers are the world's, our side is host memory ---------------
-
-bool device_far_wanted();               // there are partitions that a network may reach directly
-void device_far_open(const char *name); // collective; before the first access of any PE
-void device_far_close();
-void device_far_put(partition &p, void *remote, const void *source, size_t bytes, int pe, const char *name);
-void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, int pe, const char *name);
-void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes, uint64_t value, uint64_t compare,
-		    uint64_t *old, int pe, const char *name);
-void device_far_finish(const char *name);
-// Either side may be device memory, if the network reaches both directly. False: it does not, or the transfer is too
-// short to be worth it; nothing was done.
-bool device_far_direct(void *remote, void *local, bool local_is_host, size_t bytes, int pe, bool is_put,
-		       const char *name);
-
-// --- collectives (shmem_device_coll.cpp, _reduce.cpp): dest or source is device memory -------------------------------
-
-inline bool any_device(const void *dest, const void *source)
-{
-	return PGAS_UNLIKELY(g.devices) && (device_of(dest) || device_of(source));
-}
-void device_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
-		      bool in_turn, const char *name);
-void device_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
-void device_collect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
-void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
-void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
-		      size_t size, const char *name);
-void device_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
-void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
-void device_alltoallv(teams::team &t, void *dest, const teams::block_list &dst, const void *source,
-		      const teams::block_list &src, size_t size, const char *name);
-void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
-		   const char *name);
-void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
-		 bool exclusive, const char *name);
 
 } // namespace shmem

@@ -4,12 +4,12 @@
 // PE keeps a running hash of its calls, with the values of the last kKept calls, in symmetric memory; a PE that
 // accesses a peer's partition compares the calls that both have made.
 #include "shmem_partition.hpp"
+#include "core/shmem_fabric.hpp"
+#include "core/shmem_fail.hpp"
 
 #include <algorithm>
 
 #include <pgas/pgas_base.hpp>
-
-#include "names/shmem_rma.hpp"
 
 namespace shmem {
 namespace {
@@ -46,12 +46,12 @@ void order_compare(const char *name, const void *ptr, int pe)
 		return;
 	partition_order &mine = g_partitions.orders[p->index];
 	uint64_t theirs = 0;
-	cold_get(&g_own, &theirs, &mine.count, sizeof theirs, pe, name);
+	fabric_get(&g_own, &theirs, &mine.count, sizeof theirs, pe, name);
 	const uint64_t both = std::min(mine.count, theirs), most = std::max(mine.count, theirs);
 	if (!both || most - both >= kKept)
 		return;
 	uint64_t sum = 0;
-	cold_get(&g_own, &sum, &mine.sums[(both - 1) % kKept], sizeof sum, pe, name);
+	fabric_get(&g_own, &sum, &mine.sums[(both - 1) % kKept], sizeof sum, pe, name);
 	if (sum != mine.sums[(both - 1) % kKept])
 		fail(name,
 		     "the first %llu calls that allocate or free in partition %d are not the same here and on PE %d; "

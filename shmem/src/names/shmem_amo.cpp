@@ -2,7 +2,8 @@
 //
 // C names of atomic memory operations, the current ones and those before 1.4; the bodies are in shmem_amo.hpp. The
 // columns OPERATION and RESULT in shmem_calls.h select the body of a call.
-#include "shmem_amo.hpp"
+#include "core/shmem_export.hpp"
+#include "path/shmem_amo.hpp"
 
 using namespace shmem;
 

@@ -4,7 +4,7 @@
 // devices.
 #pragma once
 
-#include "device/shmem_partition.hpp"
+#include "device/coll/shmem_device_calls.hpp"
 
 namespace shmem {
 

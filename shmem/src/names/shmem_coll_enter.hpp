@@ -4,7 +4,8 @@
 #pragma once
 
 #include "shmem_coll.hpp"
-#include "shmem_team.hpp"
+#include "core/shmem_fail.hpp"
+#include "path/shmem_check.hpp"
 
 namespace shmem {
 

@@ -4,6 +4,7 @@
 // shmem_coll_names.cpp; for alltoallv also that its blocks are within symmetric memory and, with SHMEM_DEBUG, that no
 // two blocks of dest overlap.
 #include "shmem_coll_enter.hpp"
+#include "core/shmem_export.hpp"
 
 #include <algorithm>
 #include <vector>

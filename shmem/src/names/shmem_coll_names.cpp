@@ -4,6 +4,8 @@
 // symmetric, a root outside the team and a stride of zero end the job with a message. With SHMEM_DEBUG the members also
 // compare their arguments.
 #include "shmem_coll_enter.hpp"
+#include "core/shmem_export.hpp"
+#include "path/shmem_address.hpp"
 
 #include <cstring>
 

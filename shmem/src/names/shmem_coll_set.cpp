@@ -5,6 +5,9 @@
 // back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
 #include "shmem_coll.hpp"
 #include "shmem_team.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "path/shmem_check.hpp"
 
 #include <new>
 

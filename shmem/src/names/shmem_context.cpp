@@ -6,6 +6,8 @@
 // is used by one thread at a time, so its alias counts without locked instructions whatever the thread level; other
 // contexts follow the level. Sessions are hints and change nothing here.
 #include "shmem_team.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
 
 #include <new>
 

@@ -4,7 +4,11 @@
 // two 32-bit halves:
 //   high half, at the lock's home PE: the last PE in the queue + 1, or 0
 //   low half, at each PE: bit 31 "I wait", bits 0..30 the next PE in the queue + 1
-#include "shmem_amo.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
+#include "path/shmem_address.hpp"
+#include "path/shmem_amo.hpp"
 
 using namespace shmem;
 

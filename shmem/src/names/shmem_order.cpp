@@ -2,7 +2,9 @@
 //
 // fence and quiet. Puts to mapped memory are stores: fence orders stores, quiet is a full fence, and one compare checks
 // whether any operation was handed to a wire since the last quiet.
-#include "core/shmem_state.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "path/shmem_cold.hpp"
 
 using namespace shmem;
 
@@ -61,7 +63,7 @@ SHMEM_NAME(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, si
 SHMEM_NAME(void, shmem_sync_all, (void))
 {
 	check_running("shmem_sync_all");
-	barrier_all();
+	teams::sync(g_teams[0]);
 }
 // Members raise their numbers with release stores: on one host, puts are complete when the numbers are seen. Only a
 // wire needs more.
@@ -70,5 +72,5 @@ SHMEM_NAME(void, shmem_barrier_all, (void))
 	check_running("shmem_barrier_all");
 	if (PGAS_UNLIKELY(pgas_load_word(&g_default.pending)))
 		cold_quiet(&g_default);
-	barrier_all();
+	teams::sync(g_teams[0]);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Queries about this PE, the others, and the library.
-#include "core/shmem_state.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "path/shmem_address.hpp"
 
 #include <cstring>
 

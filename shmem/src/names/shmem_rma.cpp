@@ -2,41 +2,9 @@
 //
 // C names of remote memory access; the bodies are in shmem_rma.hpp. On mapped memory a non-blocking call completes
 // before it returns, which the standard allows.
-#include "shmem_rma.hpp"
-
-namespace shmem {
-
-void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst)
-{
-	if (PGAS_UNLIKELY(dst < 1 || sst < 1))
-		fail(routine, "strides are %td and %td; both must be 1 or more", dst, sst);
-}
-
-void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize)
-{
-	check_stride(routine, dst, sst);
-	if (PGAS_UNLIKELY(static_cast<size_t>(dst) < bsize || static_cast<size_t>(sst) < bsize))
-		fail(routine, "strides are %td and %td; both must be at least the block size %zu", dst, sst, bsize);
-}
-
-void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, const char *name)
-{
-	if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
-		fail(name, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
-	cold_amo_behind(c, sig_addr, pe, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, name);
-}
-
-void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal,
-		     int sig_op, int pe, const char *name, until when)
-{
-	if (window_of(c, pe))
-		put(c, dest, source, bytes, pe, name);
-	else
-		cold_put_before(c, dest, source, bytes, pe, name, when);
-	signal_op(c, sig_addr, signal, sig_op, pe, name);
-}
-
-} // namespace shmem
+#include "core/shmem_export.hpp"
+#include "device/shmem_device.hpp"
+#include "path/shmem_rma.hpp"
 
 using namespace shmem;
 

@@ -2,7 +2,10 @@
 //
 // Point-to-point synchronisation: wait and test on one variable, or on all, any or some of an array, with one or many
 // values to compare with. A satisfied wait is a load and a compare; a long one yields the core.
-#include "core/shmem_state.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
+#include "device/shmem_device.hpp"
 
 #include <sched.h>
 

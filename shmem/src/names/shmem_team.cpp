@@ -3,9 +3,12 @@
 // Teams as programs see them. Their creation and internals are in teams/; this file provides what those need from SHMEM
 // (memory, reachability, waiting, the user's choices), the world and the shared team, and the C names except those that
 // split.
-#include "shmem_amo.hpp"
-#include "core/shmem_leave.hpp"
 #include "shmem_team.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
+#include "path/shmem_address.hpp"
+#include "path/shmem_amo.hpp"
 
 #include <cstdlib>
 #include <new>
@@ -188,11 +191,6 @@ void teams_close()
 {
 	sets_close();
 	teams::close();
-}
-
-void barrier_all()
-{
-	teams::sync(g_teams[0]);
 }
 
 } // namespace shmem

@@ -13,13 +13,4 @@ void teams_close();
 void team_contexts_close(team &t); // shmem_context.cpp
 void sets_close();                 // shmem_coll_set.cpp
 
-// The team of a handle, or null when it is not a usable team.
-inline team *live_team(shmem_team_t handle)
-{
-	if (PGAS_UNLIKELY(handle == SHMEM_TEAM_INVALID))
-		return nullptr;
-	team *t = from_handle(handle);
-	return PGAS_LIKELY(t->magic == teams::kTeamLive) ? t : nullptr;
-}
-
 } // namespace shmem

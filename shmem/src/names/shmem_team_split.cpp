@@ -4,7 +4,9 @@
 // here: most must be the same on all members, so if one is wrong all members return -1 without communication. Arguments
 // that may differ (a color and its configuration) are sent to the other members, which expect them from every member.
 // The rest is in teams/.
-#include "shmem_team.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "report/shmem_report.hpp"
 
 #include <vector>
 

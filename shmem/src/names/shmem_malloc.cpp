@@ -4,7 +4,10 @@
 // all get NULL. The barriers are those that the standard requires: after allocation, before release.
 // SHMEM_DEFAULT_SPACE=GPU directs the calls to the device heap.
 #include "shmem_space.hpp"
-#include "shmem_state.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "path/shmem_address.hpp"
+#include "path/shmem_debug.hpp"
 
 #include <cstdio>
 

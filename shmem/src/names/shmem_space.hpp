@@ -5,6 +5,8 @@
 // name that the program called.
 #pragma once
 
+#include "device/shmem_partition.hpp"
+
 #include <cstddef>
 
 namespace shmem {
@@ -16,10 +18,11 @@ void *heap_allocate_zeros(const char *routine, size_t count, size_t size);
 void heap_release(const char *routine, void *ptr);
 void *heap_resize(const char *routine, void *ptr, size_t size);
 
-// --- device memory (shmem_space.cpp): the job ends when it has none --------------------------------------------------
+// --- device memory (shmem_device_heap.cpp): the job ends when it has none --------------------------------------------
 
 bool has_device_heap();
 bool device_heap_is_default(); // shmem_malloc() and similar calls allocate there
+partition &require_device_heap(const char *routine);
 void *device_heap_allocate(const char *routine, size_t size, size_t align);
 void *device_heap_allocate_zeros(const char *routine, size_t count, size_t size);
 void device_heap_release(const char *routine, void *ptr);

@@ -4,8 +4,10 @@
 // memory while another one may need it. It has its own lines before the blocks of teams, so that a leaving PE is never
 // mistaken for one that has reached a barrier. A PE that waits here checks now and then whether others wait for it
 // somewhere else.
-#include "names/shmem_amo.hpp"
 #include "shmem_leave.hpp"
+#include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
+#include "path/shmem_rma.hpp"
 
 #include <algorithm>
 #include <cstdio>

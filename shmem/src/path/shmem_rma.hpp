@@ -9,7 +9,8 @@
 // of p.
 #pragma once
 
-#include "core/shmem_state.hpp"
+#include "shmem_check.hpp"
+#include "shmem_cold.hpp"
 
 namespace shmem {
 
@@ -103,18 +104,12 @@ PGAS_HOT void get_nbi(context *c, void *dest, const void *source, size_t bytes, 
 		cold_get(c, dest, source, bytes, pe, name, until::taken);
 }
 
-void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst);
-void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize);
-// Device memory: all blocks in one submission; steps and block in bytes. False: nothing was done.
-bool device_strided(context *c, const char *name, void *dest, const void *source, size_t dest_step, size_t source_step,
-		    size_t block, size_t count, int pe, bool is_put);
-
 template <class T>
 void iput(context *c, const char *routine, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int pe)
 {
 	check_stride(routine, dst, sst);
-	if (PGAS_UNLIKELY(g.devices) && device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
-						       static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, true))
+	if (PGAS_UNLIKELY(g.devices) && cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+						     static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, true))
 		return;
 	for (size_t i = 0; i < n; i++)
 		put(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst, sizeof(T), pe,
@@ -125,8 +120,8 @@ template <class T>
 void iget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int pe)
 {
 	check_stride(routine, dst, sst);
-	if (PGAS_UNLIKELY(g.devices) && device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
-						       static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, false))
+	if (PGAS_UNLIKELY(g.devices) && cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+						     static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, false))
 		return;
 	for (size_t i = 0; i < n; i++)
 		get(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst, sizeof(T), pe,
@@ -139,8 +134,8 @@ void ibput(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 {
 	check_blocks(routine, dst, sst, bsize);
 	if (PGAS_UNLIKELY(g.devices) &&
-	    device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
-			   static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, true))
+	    cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+			 static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, true))
 		return;
 	for (size_t i = 0; i < n; i++)
 		put(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst,
@@ -153,8 +148,8 @@ void ibget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 {
 	check_blocks(routine, dst, sst, bsize);
 	if (PGAS_UNLIKELY(g.devices) &&
-	    device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
-			   static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, false))
+	    cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+			 static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, false))
 		return;
 	for (size_t i = 0; i < n; i++)
 		get(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst,
@@ -176,8 +171,6 @@ PGAS_HOT bool signal_hot(uint64_t window, uint64_t *sig_addr, uint64_t signal, i
 	return true;
 }
 
-[[gnu::cold, gnu::noinline]] void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
-					      const char *name);
 // any length, any window: everything that is not one or two stores
 [[gnu::noinline]] void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr,
 				       uint64_t signal, int sig_op, int pe, const char *name, until when);

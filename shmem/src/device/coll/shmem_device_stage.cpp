@@ -9,55 +9,16 @@
 // Threads that are in collectives of several teams at the same time would share it: jobs with SHMEM_THREAD_MULTIPLE do
 // not stage.
 #include "shmem_device_coll.hpp"
+#include "device/shmem_stage.hpp"
 
 #include <string>
-
-#include "shmem_tune_text.hpp"
 
 namespace shmem {
 namespace {
 
-tune_table g_tune;
-struct {
-	char *source = nullptr, *dest = nullptr; // symmetric, kMostStaged bytes each
-} g_stage;
-
-} // namespace
-
-void stage_read(const char *name)
-{
-	std::string why;
-	const char *path = g.env.tune_file;
-	g_tune = tune_defaults();
-	if (path && !tune_read(path, g_tune, why))
-		fail(name, "SHMEM_TUNE_FILE: %s", why.c_str());
-}
-
-uint64_t stage_fingerprint()
-{
-	return tune_fingerprint(g_tune);
-}
-
-void stage_open(bool threads)
-{
-	g_stage = {};
-	auto *room = threads ? nullptr : static_cast<char *>(g.heap_.alloc(2 * kMostStaged));
-	if (room)
-		g_stage = {room, room + kMostStaged};
-}
-
-void stage_close()
-{
-	g_stage = {};
-	g_tune.clear();
-}
-
-namespace {
-
 bool is_staged(const teams::team &t, tuned what, size_t bytes, const void *dest, const void *source, const char *name)
 {
-	return g_stage.source && bytes &&
-	       bytes <= std::min(kMostStaged, staged_up_to(g_tune, driver_of(dest, source, name).name(), what, t.size));
+	return g_stage.source && bytes && bytes <= stage_limit(driver_of(dest, source, name).name(), what, t.size);
 }
 
 // read(copies, i) copies what member i sends from its source into its staging memory; write(copies, i) copies what it

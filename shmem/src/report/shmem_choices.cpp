@@ -3,7 +3,8 @@
 // SHMEM_PROTO_INFO: one page on what the library has chosen and why: cores and pages, the wire to each PE, the sizes
 // from which the method changes, and the algorithm of each collective on each team. PE 0 prints it after joining; the
 // first member of a team that is created later prints the team's choices if they differ from those of all PEs.
-#include "names/shmem_team.hpp"
+#include "shmem_report.hpp"
+#include "path/shmem_address.hpp"
 
 #include <cinttypes>
 #include <cstdio>

@@ -4,6 +4,8 @@
 // every put, get and atomic takes the cold path and is checked there (shmem_cold.cpp); the hot path needs no code for
 // it. This file checks for heap memory that is in no block, for source and destination that overlap, and for collective
 // heap calls whose arguments differ between PEs.
+#include "shmem_debug.hpp"
+#include "core/shmem_fail.hpp"
 #include "device/shmem_partition.hpp"
 
 #include <cstdio>

@@ -10,10 +10,10 @@
 // millisecond each time on an H200. Therefore the first member of each device acts for all that share it, and the
 // others leave it alone.
 #include "shmem_device_coll.hpp"
+#include "shmem_device_calls.hpp"
+#include "path/shmem_rma.hpp"
 
 #include <cstring>
-
-#include "names/shmem_rma.hpp"
 
 namespace shmem {
 namespace {

@@ -3,7 +3,9 @@
 // The tool's interface: which events it receives and which queries it may make (shmem_profile.h), and how it is loaded
 // into the process: when SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK asks for it (pgas_preload.hpp).
 // Without them all of this costs a few lookups in the environment.
-#include "names/shmem_team.hpp"
+#include "shmem_report.hpp"
+#include "core/shmem_export.hpp"
+#include "path/shmem_address.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -53,7 +55,7 @@ team *team_for(shmem_team_t handle)
 // The words of SHMEM_*_ALGORITHM, in the order of the enumerators.
 #define ENV_CHOICE(member, NAME, def, text, list) constexpr const char *k_##member[] = {list};
 #define C(enumerator, word) word,
-#include "shmem_env.def"
+#include "core/shmem_env.def"
 
 template <size_t Count>
 const char *word(const char *const (&words)[Count], int pos)
@@ -87,12 +89,6 @@ void tool_all_left()
 		g.tool->all_left();
 	// every PE that reads the others' figures has arrived here, and no PE touches them from now on
 	teams::sync_push(g_teams[0]);
-}
-
-void tool_ending(const char *why)
-{
-	if (g.tool && g.initialized)
-		g.tool->ending(why);
 }
 
 } // namespace shmem

@@ -5,6 +5,7 @@
 // since all of them are open here. Otherwise member r works on the r-th share of the elements: it reads that share of
 // every source, folds it on the host and writes it into every dest. No two members touch the same elements, so dest may
 // be source.
+#include "shmem_device_calls.hpp"
 #include "shmem_device_coll.hpp"
 
 #include <cstring>

@@ -3,7 +3,16 @@
 // Joins the job step by step: the launcher, a place for our memory, the exchange between PEs, the endpoint, the memory
 // itself, the first meeting. Leaves it in the reverse order.
 #include "shmem_join.hpp"
-#include "shmem_state.hpp"
+#include "shmem_leave.hpp"
+#include "shmem_memory.hpp"
+#include "core/shmem_fail.hpp"
+#include "device/shmem_device.hpp"
+#include "device/shmem_stage.hpp"
+#include "names/shmem_team.hpp"
+#include "path/shmem_address.hpp"
+#include "path/shmem_debug.hpp"
+#include "path/shmem_fault.hpp"
+#include "report/shmem_report.hpp"
 
 #include <sys/random.h>
 #include <unistd.h>
@@ -18,10 +27,6 @@
 #include <pgas/pgas_variables.hpp>
 
 #include "pgas_boot.h"
-#include "shmem_leave.hpp"
-#include "shmem_memory.hpp"
-#include "device/shmem_partition.hpp"
-#include "names/shmem_team.hpp"
 
 namespace shmem {
 namespace {

@@ -5,9 +5,6 @@
 
 namespace shmem {
 
-// Lines at the start of the library's own symmetric memory, before all blocks; the first is unused.
-constexpr int kLeaveLines = 64;
-
 // Returns when all PEs have arrived; after that no other PE reads or writes our memory. how: the routine, for messages.
 // implied: the program did not ask for it.
 void leave_together(const char *how, bool implied);

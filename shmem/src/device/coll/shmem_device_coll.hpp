@@ -4,13 +4,16 @@
 // own.
 #pragma once
 
-#include "shmem_partition.hpp"
+#include "core/shmem_fail.hpp"
+#include "device/shmem_device.hpp"
+#include "path/shmem_address.hpp"
+#include "path/shmem_rma.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "names/shmem_rma.hpp"
+#include <teams/teams_coll.hpp>
 
 namespace shmem {
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Starting and ending a PE: the program's calls, and its end without one. The steps of starting are in shmem_join.cpp.
-#include "shmem_state.hpp"
+#include "shmem_join.hpp"
+#include "core/shmem_export.hpp"
+#include "core/shmem_fail.hpp"
+#include "names/shmem_space.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -10,8 +13,6 @@
 #include <cstdlib>
 
 #include "pgas_boot.h"
-#include "shmem_join.hpp"
-#include "shmem_space.hpp"
 
 namespace shmem {
 namespace {

@@ -1,122 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong use: one line says which PE, which routine, which argument, and what was expected; then the job ends. The hot
-// path makes no tests: a wrong PE finds an empty window and takes the cold exit to here; a wrong address faults in the
-// guard pages around the windows, and the fault handler reports the address, its offset and the PE.
+// Wrong addresses on the hot path, which makes no tests: they fault in the guard pages around the windows, and the
+// handler reports the address, its offset and the PE. Then the job ends.
+#include "shmem_fault.hpp"
+#include "shmem_library.hpp"
+#include "core/shmem_fail.hpp"
 #include "device/shmem_partition.hpp"
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <link.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+
+#include <pgas/pgas_hot.h>
 
 #include "pgas_boot.h"
 
 namespace shmem {
-
-// --- libraries -------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// Static data of shared libraries is not symmetric, though programs may expect it to be. The fault handler must not
-// call the loader, so the loaded libraries are recorded when the handler is installed, and again before a message of
-// the cold path.
-struct library {
-	uintptr_t begin, end;
-	char name[48];
-};
-library g_libraries[512];
-int g_library_count = 0;
-bool g_in_program = false; // this library is part of the program: linked from libsma.a
-
-void note_library(const dl_phdr_info *info, const ElfW(Phdr) & segment)
-{
-	constexpr int room = sizeof g_libraries / sizeof *g_libraries;
-	if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_W) || g_library_count == room)
-		return;
-	library &l = g_libraries[g_library_count];
-	const char *slash = strrchr(info->dlpi_name, '/');
-	snprintf(l.name, sizeof l.name, "%s", slash ? slash + 1 : info->dlpi_name);
-	l.begin = info->dlpi_addr + segment.p_vaddr;
-	l.end = l.begin + segment.p_memsz;
-	const auto own = reinterpret_cast<uintptr_t>(&g);
-	if (own < l.begin || own >= l.end) // a pointer into our own data is no argument of the program
-		g_library_count++;
-}
-
-int note_object(dl_phdr_info *info, size_t, void *first)
-{
-	bool &is_program = *static_cast<bool *>(first);
-	const auto here = reinterpret_cast<uintptr_t>(&note_object);
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const auto &segment = info->dlpi_phdr[i];
-		const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-		if (!is_program)
-			note_library(info, segment);
-		else if (segment.p_type == PT_LOAD && here >= begin && here < begin + segment.p_memsz)
-			g_in_program = true;
-	}
-	is_program = false; // the first object is the program, the others are libraries
-	return 0;
-}
-
-void note_libraries()
-{
-	bool first = true;
-	g_library_count = 0;
-	dl_iterate_phdr(note_object, &first);
-}
-
-const char *library_at(uintptr_t addr)
-{
-	for (int i = 0; i < g_library_count; i++)
-		if (addr >= g_libraries[i].begin && addr < g_libraries[i].end)
-			return g_libraries[i].name;
-	return nullptr;
-}
-
-} // namespace
-
-void check_running(const char *routine)
-{
-	if (PGAS_UNLIKELY(!g.initialized))
-		fail(routine, g.finalized ? "called after shmem_finalize" : "called before shmem_init");
-}
-
-void check_pe(const char *routine, int pe)
-{
-	if (PGAS_UNLIKELY(pe < 0 || pe >= g.n_pes))
-		fail(routine, "PE number %d is outside 0..%d", pe, g.n_pes - 1);
-}
-
-void check_symmetric(const char *routine, const char *argument, const void *ptr, size_t bytes)
-{
-	if (PGAS_LIKELY(!bytes || is_symmetric(ptr, bytes)))
-		return;
-	note_libraries();
-	if (const char *name = library_at(reinterpret_cast<uintptr_t>(ptr)))
-		fail(routine, "%s %p is static data of %s: only the program's own static data is symmetric", argument,
-		     ptr, name);
-	fail(routine,
-	     "%s %p (%zu bytes) is not symmetric memory: static data of the program, shmem_malloc or a partition",
-	     argument, ptr, bytes);
-}
-
-void check_host(const char *routine, const char *argument, const void *ptr, size_t bytes)
-{
-	check_symmetric(routine, argument, ptr, bytes);
-	if (const partition *p = g.devices ? device_of(ptr) : nullptr)
-		fail(routine, "%s %p is in partition %d, which is device memory; it must be host memory", argument, ptr,
-		     p->wish.id);
-}
-
 namespace {
 
 struct sigaction g_old_segv, g_old_bus;
@@ -152,7 +57,7 @@ const char *routine_at(const void *pc)
 const char *our_routine(uintptr_t pc)
 {
 	const char *name = routine_at(reinterpret_cast<void *>(pc));
-	if (g_in_program && name && strncmp(name, "shmem", 5) != 0)
+	if (library_in_program() && name && strncmp(name, "shmem", 5) != 0)
 		return nullptr;
 	if (!name || *name)
 		return name;
@@ -200,7 +105,7 @@ bool find_library(uintptr_t addr, fault &f)
 {
 	for (int pe = 0; pe < g.n_pes; pe++) {
 		f.given = addr - window_on(pe);
-		f.library = window_on(pe) ? library_at(f.given) : nullptr;
+		f.library = window_on(pe) ? library_find(f.given) : nullptr;
 		if (f.library)
 			return true;
 	}
@@ -222,7 +127,7 @@ void find_far_address(const ucontext_t &u, int pe, fault &f)
 			continue;
 		f.owner = pe;
 		f.given = given;
-		f.library = library_at(given);
+		f.library = library_find(given);
 	}
 }
 
@@ -341,7 +246,7 @@ void fault_handler_install()
 {
 	if (g_installed)
 		return;
-	note_libraries();
+	libraries_record();
 	install(SIGSEGV, &g_old_segv);
 	install(SIGBUS, &g_old_bus);
 	g_installed = true;

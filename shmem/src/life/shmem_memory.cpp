@@ -9,6 +9,8 @@
 // the heap is a second memfd. PEs exchange only offsets, so address space randomisation may stay on: the offset of an
 // object is the same on all PEs, the distance between static data and heap need not be. A child of fork() gets private
 // copies.
+#include "shmem_memory.hpp"
+#include "shmem_pages.hpp"
 #include "device/shmem_partition.hpp"
 
 #include <fcntl.h>
@@ -22,9 +24,6 @@
 #include <cstring>
 
 #include <pgas/pgas_machine.hpp>
-
-#include "shmem_memory.hpp"
-#include "shmem_pages.hpp"
 
 namespace shmem {
 namespace {
@@ -242,22 +241,6 @@ bool memory_map(const memory_plan &plan, char *why, size_t room)
 	return true;
 }
 
-uint64_t heap_offset()
-{
-	constexpr uint64_t unit = uint64_t{1} << 30; // a hole after the static data: overruns are in neither part
-	return (g.data.bytes / unit + 2) * unit;
-}
-
-uint64_t symmetric_offset(const void *ptr)
-{
-	const auto addr = reinterpret_cast<uintptr_t>(ptr);
-	const part &h = g.heap_part;
-	if (const partition *p = device_of(ptr)) // above all offsets of the region
-		return (uint64_t{1} << 63) + (static_cast<uint64_t>(p->index) << 48) + (addr - p->mine.addr);
-	return addr >= h.addr && addr - h.addr < h.bytes + g.behind_heap ? heap_offset() + (addr - h.addr)
-									 : addr - g.data.addr;
-}
-
 // The static data stays where it is: the program uses it.
 void memory_release()
 {
@@ -275,37 +258,6 @@ void memory_release()
 int memory_huge_file()
 {
 	return g_huge_fd;
-}
-
-bool is_symmetric(const void *ptr, size_t bytes)
-{
-	const auto addr = reinterpret_cast<uintptr_t>(ptr);
-	for (const part &p : {g.data, g.heap_part})
-		if (p.bytes && addr >= p.addr && bytes <= p.bytes && addr - p.addr <= p.bytes - bytes)
-			return true;
-	const partition *p = PGAS_UNLIKELY(g_partitions.count) ? partition_of(ptr) : nullptr;
-	return p && bytes <= p->mine.bytes && addr - p->mine.addr <= p->mine.bytes - bytes;
-}
-
-// Asking the provider about a PE of another host would connect to it. Fake hosts are one host.
-bool on_other_host(int pe)
-{
-	return g.hosts && !g.env.fake_hosts.hosts && g.hosts[pe] != g.hosts[g.my_pe];
-}
-
-void *peer_pointer(const void *ptr, int pe)
-{
-	void *base = nullptr;
-	if (on_other_host(pe))
-		return nullptr;
-	if (PGAS_UNLIKELY(g.devices))
-		if (partition *p = device_of(ptr))
-			return device_peer(*p, ptr, pe, "shmem_ptr");
-	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
-		note_far(); // nor will the peer have mapped ours
-		return nullptr;
-	}
-	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);
 }
 
 } // namespace shmem

@@ -4,13 +4,13 @@
 // own memory (symmetric_layout of fi_ext_pgas.h), so the distance between static data and heap may differ from PE to
 // PE, as do the random addresses of the program. On all PEs the heap begins at a multiple of a power of two that is at
 // least its size: an offset that is aligned on one PE is aligned on all, whatever the alignment.
+#include "shmem_memory.hpp"
+
 #include <sys/mman.h>
 
 #include <bit>
 
 #include <pgas/pgas_machine.hpp>
-
-#include "shmem_memory.hpp"
 
 namespace shmem {
 namespace {
