@@ -107,7 +107,36 @@ void reduce(team &t, const reduction &op, void *dest, const void *source, size_t
 	reduce_shares(t, op, static_cast<char *>(dest), static_cast<const char *>(source), elements);
 }
 
+namespace {
+
 // Every member computes its share of the elements for all members, carrying the sum along the members.
+void scan_shares(team &t, const reduction &op, char *dest, const char *source, size_t elements, bool exclusive)
+{
+	alignas(64) char sums[2][kPiece], room[kPiece];
+	sync(t);
+	for_pieces(t, op, elements, [&](size_t pos, size_t count) {
+		const size_t bytes = count * op.size;
+		char *sum = sums[0], *next = sums[1];
+		memset(sum, 0, bytes);
+		for (int j = 0; j < t.size; j++) {
+			const void *row = view(t, j, source + pos, bytes, room);
+			if (j == 0) {
+				memcpy(next, row, bytes);
+			} else {
+				const void *rows[] = {sum, row};
+				op.fold(next, rows, 2, count);
+			}
+			// after reading the row: it may be the same memory
+			push(t, j, dest + pos, exclusive ? sum : next, bytes);
+			std::swap(sum, next);
+		}
+	});
+	settle();
+	sync(t);
+}
+
+} // namespace
+
 void scan(team &t, const reduction &op, void *dest, const void *source, size_t elements, bool exclusive)
 {
 	const size_t all = elements * op.size;
@@ -128,29 +157,7 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 		memset(dest, 0, all); // zero is all bits zero for every type of number
 		return;
 	}
-	alignas(64) char sums[2][kPiece], room[kPiece];
-	const char *src = static_cast<const char *>(source);
-	char *dst = static_cast<char *>(dest);
-	sync(t);
-	for_pieces(t, op, elements, [&](size_t pos, size_t count) {
-		const size_t bytes = count * op.size;
-		char *sum = sums[0], *next = sums[1];
-		memset(sum, 0, bytes);
-		for (int j = 0; j < t.size; j++) {
-			const void *row = view(t, j, src + pos, bytes, room);
-			if (j == 0) {
-				memcpy(next, row, bytes);
-			} else {
-				const void *rows[] = {sum, row};
-				op.fold(next, rows, 2, count);
-			}
-			// after reading the row: it may be the same memory
-			push(t, j, dst + pos, exclusive ? sum : next, bytes);
-			std::swap(sum, next);
-		}
-	});
-	settle();
-	sync(t);
+	scan_shares(t, op, static_cast<char *>(dest), static_cast<const char *>(source), elements, exclusive);
 }
 
 } // namespace pgas::teams

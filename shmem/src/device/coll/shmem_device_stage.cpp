@@ -197,34 +197,52 @@ bool staged_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 	return true;
 }
 
-// All members compute the same maximum.
-bool staged_alltoallv(teams::team &t, void *dest, const void *source, const block_table &blocks, size_t size,
-		      const char *name)
+namespace {
+
+// The largest number of bytes that a member sends or receives. All members compute the same.
+size_t longest_side(const block_table &blocks, int members, size_t size)
 {
 	size_t longest = 0;
-	for (int i = 0; i < t.size; i++) {
+	for (int i = 0; i < members; i++) {
 		size_t sent = 0, expected = 0;
-		for (int j = 0; j < t.size; j++) {
+		for (int j = 0; j < members; j++) {
 			sent += blocks.at(i, j).sent * size;
 			expected += blocks.at(i, j).expected * size;
 		}
 		longest = std::max({longest, sent, expected});
 	}
-	if (!is_staged(t, tuned::alltoallv, longest, dest, source, name))
-		return false;
-	// arguments of the host's alltoallv for this member, packed where they are staged
-	const auto n = static_cast<size_t>(t.size);
-	std::vector<size_t> counts_to(n), displs_to(n), counts_from(n), displs_from(n);
-	size_t to_here = 0, from_here = 0;
-	for (size_t j = 0; j < n; j++) {
-		const block_table::block &b = blocks.at(t.me, static_cast<int>(j));
-		counts_to[j] = b.expected;
-		counts_from[j] = b.sent;
-		displs_to[j] = device_of(dest) ? to_here : b.recv_displ;
-		displs_from[j] = device_of(source) ? from_here : b.send_displ;
-		to_here += b.expected;
-		from_here += b.sent;
+	return longest;
+}
+
+// The arguments of the host's alltoallv for one member. Where they are staged, blocks are packed.
+struct packed_blocks {
+	std::vector<size_t> recv_counts, recv_displs, send_counts, send_displs;
+
+	packed_blocks(const block_table &blocks, int me, int members, bool recv_staged, bool send_staged)
+	{
+		size_t received = 0, sent = 0;
+		for (int j = 0; j < members; j++) {
+			const block_table::block &b = blocks.at(me, j);
+			recv_counts.push_back(b.expected);
+			send_counts.push_back(b.sent);
+			recv_displs.push_back(recv_staged ? received : b.recv_displ);
+			send_displs.push_back(send_staged ? sent : b.send_displ);
+			received += b.expected;
+			sent += b.sent;
+		}
 	}
+	teams::block_list dest() const { return {recv_counts.data(), recv_displs.data()}; }
+	teams::block_list source() const { return {send_counts.data(), send_displs.data()}; }
+};
+
+} // namespace
+
+bool staged_alltoallv(teams::team &t, void *dest, const void *source, const block_table &blocks, size_t size,
+		      const char *name)
+{
+	if (!is_staged(t, tuned::alltoallv, longest_side(blocks, t.size, size), dest, source, name))
+		return false;
+	const packed_blocks mine(blocks, t.me, t.size, device_of(dest), device_of(source));
 	stage(
 		t, dest, source, name,
 		[&](batch &copies, int i) {
@@ -238,8 +256,7 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 			p.flush(copy);
 		},
 		[&](void *dst, const void *src) {
-			teams::alltoallv(t, name, dst, {counts_to.data(), displs_to.data()}, src,
-					 {counts_from.data(), displs_from.data()}, size);
+			teams::alltoallv(t, name, dst, mine.dest(), src, mine.source(), size);
 		},
 		[&](batch &copies, int i) {
 			auto *dst = static_cast<char *>(place_at(t, i, dest, name));
