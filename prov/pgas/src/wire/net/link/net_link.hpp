@@ -17,8 +17,9 @@
 //
 // A packet belongs to the line that it arrived on (net_port.hpp): a channel runs only packets from its own line.
 //
-// Files: net_link.cpp (life, packets out), net_receive.cpp (packets in, acknowledgements), net_greet.cpp (hello, proof,
-// refusal), net_call.cpp (calls and strangers), net_watch.cpp (detection of silent peers).
+// Files, each of which calls those below it only, except that a channel's end ends its calls: net_link.cpp (life,
+// progress), net_receive.cpp (packets in, acknowledgements), net_watch.cpp (detection of silent peers), net_greet.cpp
+// (hello, proof, refusal), net_call.cpp (calls and strangers), net_channel.cpp (channels, packets out).
 #pragma once
 
 #include <atomic>
@@ -282,7 +283,9 @@ bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowled
 void backlog_push(channel &c);
 void channel_busy(channel &c);
 void packet_over(net_link &l, packet *p, int status);
-void channel_free(channel &c);   // if it is over and has no references
+void channel_free(channel &c); // if it is over and has no references
+// The port has no way to the peer any more. Calls again if that may help, otherwise ends the channel.
+void line_gone(channel &c, int status, const char *what);
 void packets_forget(channel &c); // for a greeting channel: their completions are ignored
 
 // net_receive.cpp. line: the line it arrived on, 0 if the port has none
