@@ -128,7 +128,7 @@ int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) n
 bool flushed(ep_core *ep, uint64_t mark)
 {
 	for (wire_ep *base_ep : ep->wires_on()) {
-		const bool waits = !base_ep->pending.empty() && base_ep->pending.begin()->first < mark;
+		const bool waits = !base_ep->pending.empty() && base_ep->pending.front().id < mark;
 		if (waits || (base_ep->ops->flush && base_ep->ops->flush(*base_ep) != 0))
 			return false;
 	}

@@ -5,7 +5,7 @@
 #include "support/pgas_flags.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_op.hpp"
-#include "engine/pgas_peer.hpp"
+#include "support/pgas_run.hpp"
 
 namespace pgas {
 
@@ -118,16 +118,16 @@ template <bool kMayGoStraight>
 	domain *dom = ep->dom;
 	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
 		return -FI_EAGAIN;
-	peer *p = peer_known(ep, dest);
-	if (kMayGoStraight && p && addr - p->run.base < p->run.span) {
-		if (PGAS_UNLIKELY(p->run.straight(p->run.self, addr - p->run.base, value, len) != 0))
+	word_run *run = dest < ep->runs.size() ? ep->runs[dest] : nullptr;
+	if (kMayGoStraight && run && addr - run->base < run->span) {
+		if (PGAS_UNLIKELY(run->straight(run->self, addr - run->base, value, len) != 0))
 			return refused(dom->mutex);
 		return dom->mutex.unlock_once();
 	}
 	const uint64_t offset = key0_offset(front, dom->layout, addr, len);
-	if (PGAS_UNLIKELY(!p || !p->run.open() || offset == UINT64_MAX))
+	if (PGAS_UNLIKELY(!run || !run->open() || offset == UINT64_MAX))
 		return refused(dom->mutex);
-	run_append(p->run, offset, value, len);
+	run_append(*run, offset, value, len);
 	return dom->mutex.unlock_once();
 }
 

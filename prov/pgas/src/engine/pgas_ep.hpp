@@ -17,6 +17,7 @@
 namespace pgas {
 
 struct peer;
+struct word_run;
 
 struct ep_core {
 	domain *dom;
@@ -39,6 +40,7 @@ struct ep_core {
 
 	wire_ep *wire_eps[kWiresMost] = {};       // in the order of wires(); set when the endpoint is enabled
 	std::vector<std::unique_ptr<peer>> peers; // by rank
+	std::vector<word_run *> runs;             // of peers whose wire offers one (peer_offer_run), by rank
 	mapping open_peers;                       // the same as an array, for peers whose ring is in the fronts
 	rx_queue msg, tagged;
 	std::vector<rx_entry *> rx_spare;

@@ -31,6 +31,13 @@ void end_one_sided(ep_core *ep, peer *dest)
 		ep_update_hot(ep);
 }
 
+void end_move(op &o)
+{
+	if (o.moved)
+		o.moved->over(o);
+	o.moved = nullptr;
+}
+
 // Copies the source: the caller of an inject may reuse its buffers as soon as the call returns.
 void own_source(op &o)
 {
@@ -118,15 +125,12 @@ op *op_keep(wire_ep &base_ep, op &&o, peer *dest)
 			  base_ep.ops->name);
 		return nullptr;
 	}
-	auto kept = std::make_unique<op>(std::move(o));
-	op *p = kept.get();
-	p->id = ep->next_op++;
+	op *p = &base_ep.pending.add(std::move(o), ep->next_op++);
 	p->dest = dest;
 	if (one_sided(*p))
 		begin_one_sided(ep, dest);
 	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull)
 		own_source(*p);
-	base_ep.pending.emplace(p->id, std::move(kept));
 	ep_update_polls(ep);
 	return p;
 }
@@ -134,21 +138,18 @@ op *op_keep(wire_ep &base_ep, op &&o, peer *dest)
 void op_take_back(wire_ep &ep, op *kept, op &out)
 {
 	out = std::move(*kept);
-	out.dest->bulk -= out.bulk && !out.bulk_passed;
-	ep.bulk -= out.bulk;
+	end_move(out);
 	if (one_sided(out))
 		end_one_sided(ep.ep, out.dest);
-	ep.pending.erase(out.id);
+	ep.pending.remove(*kept);
 	ep_update_polls(ep.ep);
 }
 
 void op_finish(wire_ep &ep, op &o)
 {
-	const uint64_t id = o.id;
 	o.dest->unsent -= o.unsent;
 	o.dest->late -= o.late_data;
-	o.dest->bulk -= o.bulk && !o.bulk_passed;
-	ep.bulk -= o.bulk;
+	end_move(o);
 	if (one_sided(o))
 		end_one_sided(ep.ep, o.dest);
 	if (o.kind == op_kind::pull) {
@@ -164,7 +165,7 @@ void op_finish(wire_ep &ep, op &o)
 	} else {
 		op_complete(ep.ep, o);
 	}
-	ep.pending.erase(id);
+	ep.pending.remove(o);
 }
 
 void op_fail_peer(peer *p, int status)
@@ -173,9 +174,9 @@ void op_fail_peer(peer *p, int status)
 		return;
 	wire_ep &ep = *p->owner;
 	std::vector<op *> over;
-	for (auto &[id, o] : ep.pending)
-		if (o->dest == p)
-			over.push_back(o.get());
+	for (op &o : ep.pending)
+		if (o.dest == p)
+			over.push_back(&o);
 	for (op *o : over) {
 		o->status = status;
 		op_finish(ep, *o);

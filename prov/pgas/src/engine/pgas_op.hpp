@@ -22,6 +22,7 @@
 
 namespace pgas {
 
+struct op;
 struct peer;
 struct rx_entry;
 struct wire_ep;
@@ -36,6 +37,11 @@ struct op_waiter {
 	int status = 0;
 	// The result goes to device memory first (pgas_hmem.hpp). No call waits when this waiter is the landing's own.
 	const hmem_landing *landing = nullptr;
+};
+
+// What a wire keeps for an operation that it moves by itself, not by requests. The wire owns it.
+struct wire_op {
+	void (*over)(op &o); // the operation is over, or taken back: op::moved is not used after this
 };
 
 // One operation. It lives on the caller's stack until it must wait.
@@ -67,17 +73,10 @@ struct op {
 	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
 	uint32_t in_flight = 0;       // pieces requested and not answered yet
 	int status = 0;
-	std::vector<char> copy; // source bytes of an injected operation that must wait
-	// The wire moves the operation by itself, not by requests (wire/net/net_bulk.cpp); counted in wire_ep and peer.
-	bool bulk = false;
-	bool bulk_told = false;                      // the target was told of it, or a packet in flight will tell it
-	bool bulk_passed = false;                    // nothing can overtake it any more: not counted in peer
-	bool bulk_arrived = false;                   // the target was told and acknowledged
-	bool bulk_listed = false;                    // in its wire's list of operations to push
-	bool direct = false;                         // `copy` begins with hmem_direct (pgas_hmem.hpp)
-	uint32_t bulk_after = 0;                     // it begins after this packet
-	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the requested address plus 1, and when
-	bool unsent = false;                         // counted in peer::unsent: some pieces are not requested yet
+	std::vector<char> copy;   // source bytes of an injected operation that must wait
+	wire_op *moved = nullptr; // its wire moves it by itself; null: requests do
+	bool direct = false;      // `copy` begins with hmem_direct (pgas_hmem.hpp)
+	bool unsent = false;      // counted in peer::unsent: some pieces are not requested yet
 	bool late_data = false; // done except for the cq data, for which the target had no room; counted in peer::late
 	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
 	completion rx_result;   // pull: what the receive will report

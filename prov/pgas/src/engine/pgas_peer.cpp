@@ -68,6 +68,16 @@ int peer_connect(peer *p)
 
 } // namespace
 
+void peer_offer_run(peer &p, word_run *run)
+{
+	auto &runs = p.ep->runs;
+	if (p.rank == FI_ADDR_NOTAVAIL)
+		return; // a stranger: nothing is put there
+	if (p.rank >= runs.size())
+		runs.resize(p.rank + 1);
+	runs[p.rank] = run;
+}
+
 void peer_disconnect(peer *p)
 {
 	drop_line(p);
@@ -199,8 +209,8 @@ stranger_at stranger_end(wire_ep &ep, stranger_at entry, int status)
 // An operation waits for this peer's response, or a reply to it is still to be sent.
 bool in_use(const wire_ep &ep, const peer *p)
 {
-	for (const auto &[id, o] : ep.pending)
-		if (o->dest == p)
+	for (const op &o : ep.pending)
+		if (o.dest == p)
 			return true;
 	for (const reply &r : ep.replies)
 		if (r.dest == p)

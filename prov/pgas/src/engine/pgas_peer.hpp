@@ -4,7 +4,6 @@
 #pragma once
 
 #include "pgas_ep.hpp"
-#include "support/pgas_run.hpp"
 #include "pgas_wire.hpp"
 
 namespace pgas {
@@ -17,7 +16,6 @@ enum class peer_state : uint8_t { fresh, connecting, connected, failed, gone };
 inline const std::atomic<bool> g_nobody_dead{false};
 
 struct peer {
-	word_run run; // first: a put to another host needs no other field
 	ep_core *ep = nullptr;
 	fi_addr_t rank = FI_ADDR_NOTAVAIL; // NOTAVAIL: a sender that is not in our address vector
 	// The wire that reaches this peer. No other wire is ever given it: the functions below ensure that.
@@ -31,7 +29,6 @@ struct peer {
 	uint32_t one_sided = 0; // pending one-sided operations to it
 	uint32_t replies = 0;   // its entries in wire_ep::replies
 	uint32_t unsent = 0;    // one-sided operations with pieces still to be requested: later operations wait
-	uint32_t bulk = 0;      // operations that its wire moves by itself
 	uint32_t late = 0;      // operations whose cq data waits for room: later operations' cq data waits as well
 	int error = 0;          // why it failed, -FI_E*
 	std::string why;        // the same as readable text, if the wire knew it
@@ -62,6 +59,8 @@ Line &peer_line(const peer &p, const wire_ops &wire)
 		peer_of_another_wire(p, wire);
 	return *static_cast<Line *>(p.line);
 }
+// For wires: put_word() may append to this run whatever goes to the peer's address. Null: not any more.
+void peer_offer_run(peer &p, word_run *run);
 // Calls to the peer's own wire; see wire_ops.
 inline bool peer_departed(const peer &p)
 {

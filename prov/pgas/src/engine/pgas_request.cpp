@@ -123,7 +123,7 @@ int send_piece(const op &o, const request_head &h)
 bool wants_to_send(const op &o)
 {
 	// the receiver pulls the bytes of a send
-	if (o.status || o.in_flight >= kPiecesInFlight || o.kind == op_kind::send || o.bulk)
+	if (o.status || o.in_flight >= kPiecesInFlight || o.kind == op_kind::send || o.moved)
 		return false;
 	return o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked);
 }
@@ -287,12 +287,10 @@ uint64_t announced(const char *bytes)
 // The send whose bytes a receiver requests, or null when it may not have them.
 const op *pulled(const wire_ep &ep, const peer *sender, const request_head &h, size_t room)
 {
-	const auto it = ep.pending.find(h.key);
-	if (it == ep.pending.end())
+	const op *o = ep.pending.find(h.key);
+	if (!o || o->kind != op_kind::send || o->dest->owner != sender->owner || o->dest->part != sender->part)
 		return nullptr;
-	const op &o = *it->second;
-	const bool its = o.kind == op_kind::send && o.dest->owner == sender->owner && o.dest->part == sender->part;
-	return its && h.off <= o.len && h.len <= o.len - h.off && h.len <= room ? &o : nullptr;
+	return h.off <= o->len && h.len <= o->len - h.off && h.len <= room ? o : nullptr;
 }
 
 } // namespace
@@ -392,10 +390,10 @@ void response_take(wire_ep &ep, const char *payload, size_t payload_len)
 		return;
 	response_head r;
 	memcpy(&r, payload, sizeof r);
-	const auto it = ep.pending.find(r.op_id);
-	if (it == ep.pending.end())
+	op *const found = ep.pending.find(r.op_id);
+	if (!found)
 		return; // failed meanwhile
-	op &o = *it->second;
+	op &o = *found;
 	if (r.status > 0 || r.status < -kErrnoMost)
 		r.status = -FI_EIO;
 	if (r.long_done) {
@@ -405,7 +403,7 @@ void response_take(wire_ep &ep, const char *payload, size_t payload_len)
 		op_finish(ep, o);
 		return;
 	}
-	if (o.kind == op_kind::send || !o.in_flight || o.late_data || o.bulk)
+	if (o.kind == op_kind::send || !o.in_flight || o.late_data || o.moved)
 		return; // it requested nothing
 	const char *data = payload + sizeof r;
 	const size_t data_len = payload_len - sizeof r;
@@ -463,29 +461,29 @@ bool request_push_all(wire_ep &ep)
 	const auto behind = [](const std::vector<const peer *> &list, const peer *p) {
 		return std::find(list.begin(), list.end(), p) != list.end();
 	};
-	for (auto &[id, o] : ep.pending) {
-		if (peer_silent(*o->dest)) {
-			o->status = -FI_ECONNRESET;
-			over.push_back(o.get());
+	for (op &o : ep.pending) {
+		if (peer_silent(*o.dest)) {
+			o.status = -FI_ECONNRESET;
+			over.push_back(&o);
 			continue;
 		}
-		if (o->bulk)
+		if (o.moved)
 			continue; // its wire moves it
-		if (o->late_data) {
-			if (!behind(telling, o->dest) && send_cq_data(*o) != -FI_EAGAIN)
-				over.push_back(o.get());
+		if (o.late_data) {
+			if (!behind(telling, o.dest) && send_cq_data(o) != -FI_EAGAIN)
+				over.push_back(&o);
 			else
-				telling.push_back(o->dest);
+				telling.push_back(o.dest);
 			continue;
 		}
-		const uint32_t in_flight = o->in_flight;
-		if (!o->unsent || !behind(asking, o->dest))
-			push(ep, *o);
-		if (o->unsent)
-			asking.push_back(o->dest);
-		moved = moved || o->in_flight != in_flight;
-		if (o->status && o->in_flight == 0)
-			over.push_back(o.get());
+		const uint32_t in_flight = o.in_flight;
+		if (!o.unsent || !behind(asking, o.dest))
+			push(ep, o);
+		if (o.unsent)
+			asking.push_back(o.dest);
+		moved = moved || o.in_flight != in_flight;
+		if (o.status && o.in_flight == 0)
+			over.push_back(&o);
 	}
 	for (op *o : over)
 		op_finish(ep, *o);
@@ -498,8 +496,8 @@ bool request_retries(const wire_ep &ep)
 {
 	if (!ep.replies.empty())
 		return true;
-	for (const auto &[id, o] : ep.pending)
-		if (o->late_data || (o->kind != op_kind::send && o->in_flight == 0))
+	for (const op &o : ep.pending)
+		if (o.late_data || (o.kind != op_kind::send && o.in_flight == 0))
 			return true;
 	return false;
 }

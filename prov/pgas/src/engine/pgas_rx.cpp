@@ -61,13 +61,13 @@ void rx_finish(ep_core *ep, rx_entry *rx, completion &c)
 void rx_drop_all(ep_core *ep)
 {
 	for (wire_ep *base_ep : ep->wires_on()) {
-		for (auto &[id, o] : base_ep->pending) {
-			if (!o->rx)
+		for (op &o : base_ep->pending) {
+			if (!o.rx)
 				continue;
-			rx_drop_landing(o->rx);
-			if (rx_entry *parent = o->rx->parent; parent && --parent->children == 0 && parent->retired)
+			rx_drop_landing(o.rx);
+			if (rx_entry *parent = o.rx->parent; parent && --parent->children == 0 && parent->retired)
 				delete parent; // otherwise it is still posted
-			delete o->rx;
+			delete o.rx;
 		}
 	}
 	for (rx_queue *q : {&ep->tagged, &ep->msg}) {

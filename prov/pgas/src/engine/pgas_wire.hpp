@@ -8,7 +8,6 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -16,7 +15,7 @@
 
 #include "support/pgas_addr.hpp"
 #include "pgas_domain.hpp"
-#include "pgas_op.hpp"
+#include "pgas_op_list.hpp"
 
 namespace pgas {
 
@@ -41,9 +40,8 @@ struct reply { // a response for which the peer had no room
 struct wire_ep {
 	const wire_ops *ops = nullptr;
 	ep_core *ep = nullptr;
-	std::map<uint64_t, std::unique_ptr<op>> pending; // kept operations by id, which is the order of submission
+	op_list pending; // kept operations
 	std::deque<reply> replies;
-	uint32_t bulk = 0;   // number of pending operations that the wire moves by itself
 	uint32_t pieces = 0; // pieces of all pulls, requested but not received yet
 	bool served = false; // a thread of the wire serves requests
 

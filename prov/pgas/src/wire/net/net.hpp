@@ -2,10 +2,19 @@
 //
 // The wire to other hosts: the provider's state on top of a link (net_link.hpp).
 //
-// net_wire.cpp (table, life, addresses, connections), net_submit.cpp (outgoing operations), net_execute.cpp (incoming
-// frames), net_word.cpp (questions about one word), net_straight.cpp (puts of one word that need no frame),
-// net_bulk.cpp (long transfers), net_device.cpp (transfers of device memory), net_thread.cpp (the thread that serves
-// peers while the application computes).
+// Each file calls those below it in this list only, and has a header of its own:
+//   net_wire.cpp      the table, life, connections, progress
+//   net_execute.cpp   incoming frames
+//   net_submit.cpp    outgoing operations
+//   net_word.cpp      questions about one word
+//   net_straight.cpp  puts of one word that need no frame
+//   net_thread.cpp    the thread that serves peers while the application computes
+//   net_bulk.cpp      long transfers
+//   net_keys.cpp      the memory that the port works on directly
+//   net_device.cpp    the same for device memory
+//   net_intro.cpp     which endpoint of a peer sends
+//   net_target.cpp    the endpoint and the memory that a frame names
+//   net_address.cpp   the wire's part of an address
 //
 // Which thread may complete an operation: inline code adds to our counters with plain stores, so only the thread that
 // owns an endpoint's completions may change them. Progress therefore knows its executor: one of the application's
@@ -61,6 +70,17 @@ struct bulk_transfer : port_work {
 	size_t len = 0;
 	near_piece *piece = nullptr; // that contains our own buffer
 	port_memory local;           // otherwise: of the buffer alone, if the port needs that
+};
+
+// A bulk operation (net_bulk.cpp), besides what its `op` has. net_ep owns it, and op::moved leads to it.
+struct bulk_op : wire_op {
+	net_ep *ep = nullptr;
+	bool told = false;                 // the target was told of it, or a packet in flight will tell it
+	bool passed = false;               // nothing can overtake it any more: not counted in net_peer
+	bool arrived = false;              // the target was told and acknowledged
+	bool listed = false;               // in a list of net_ep
+	uint32_t after = 0;                // it begins after this packet
+	uint64_t asked = 0, asked_era = 0; // the requested address plus 1, and when
 };
 
 // The state that the wire keeps for a channel.
@@ -123,9 +143,11 @@ struct net_ep : wire_ep {
 	net_domain *dom = nullptr;
 	uint16_t number = 0;
 	uint32_t outstanding = 0; // operations that wait for an acknowledgement
-	// Bulk operations (net_bulk.cpp): to be polled; and those that were sent completely, except for their closing
-	// frames.
+	uint32_t bulk = 0;        // pending bulk operations
+	// Those to be polled; and those that were sent completely, except for their closing frames.
 	std::vector<uint64_t> bulk_todo, bulk_untold;
+	std::vector<std::unique_ptr<bulk_op>> bulk_ops; // all of them, spare ones too
+	std::vector<bulk_op *> bulk_spare;
 	std::deque<net_later> later;
 };
 
@@ -144,6 +166,8 @@ struct net_straight {
 struct net_peer : wire_peer {
 	channel *c = nullptr;
 	uint16_t dst = 0;
+	word_run run;       // offered to callers (peer_offer_run)
+	uint32_t bulk = 0;  // pending bulk operations to it that could still be overtaken
 	uint32_t words = 0; // that could have gone directly
 	std::unique_ptr<net_straight> straight;
 };
@@ -211,80 +235,15 @@ bool frame_read(const char *bytes, size_t len, Frame &f)
 // operation.
 enum : uint32_t { kNoticeQuiet, kNoticeEntry, kNoticeBulk };
 
-// net_wire.cpp
-// Is this the name of that endpoint of the channel's own peer? No peer may speak for another process.
-bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint);
-
-// net_submit.cpp
-int net_put(wire_ep &ep, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
-int net_add(wire_ep &ep, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
-int net_rma(wire_ep &ep, peer &p, op &o);
-int net_amo(wire_ep &ep, peer &p, op &o);
-int net_send(wire_ep &ep, peer &p, op &o);
-int net_send_pieces(peer &p, const void *head, size_t head_len, const void *data, size_t len);
-int net_control(peer &p, const control &m);
-size_t net_control_room(const peer &p);
-bool introduce(net_ep &ep, channel &c); // false: no room now
-
-// net_word.cpp
-int net_ask(wire_ep &ep, peer &p, word_question &q);
-bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
-bool word_answered(net_domain &d, channel &c, const char *bytes, size_t len);
-void words_end(net_domain &d, const channel &c); // questions asked there get no answer
-
-// net_straight.cpp
-// A put of key 0. kNoShortWay: it must go as a frame.
-int straight_first(net_ep &ep, peer &p, const void *buf, size_t len, uint64_t offset);
-void straight_again(void *self, channel &c);
-void straight_forget(channel &c, const net_straight *s);
-
-// net_bulk.cpp
-const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write);
-near_piece *known_near(const net_domain &d, const mr &m, uint64_t va); // null: the port does not know that address
-port_rights rights_of(const mr &m);                                    // for peers
-int net_bulk(net_ep &ep, peer &p, op &o);
-inline bool bulk_waits(const net_ep &ep)
+// The peer closed the endpoint, or its channel is over.
+inline bool net_departed(const peer &p)
 {
-	return !ep.bulk_todo.empty() || !ep.bulk_untold.empty();
-}
-bool bulk_push_all(net_ep &ep, bool may_finish, bool idle); // idle: nothing better to send
-void bulk_transfer_over(void *self, port_work *work, int status);
-void bulk_piece_over(net_ep &ep, uint64_t op_id, size_t len, int status);
-void bulk_arrived(net_ep &ep, uint64_t op_id, int status);
-void bulk_look_again(net_domain &d, const channel &c); // the peer's state changed
-bool net_departed(const peer &p);
-bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
-bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len);
-bool key_gone(channel &c, const char *bytes, size_t len);
-bool bulk_counted(net_ep &ep, const char *bytes, size_t len);
-void bulk_mr_close(wire_domain &d, mr &m);
-
-// net_device.cpp
-int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out);
-bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err);
-bool net_mr_direct(wire_domain &d, const mr &m);
-bool net_rma_direct(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers);
-
-// net_execute.cpp
-bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
-void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
-bool net_run_later(net_ep &ep);
-void source_free(net_domain &d, uint32_t index);
-net_ep *target_of(const net_domain &d, const frame_head &h);
-// Returns the memory that an operation names in the simple case: one part, addressed by offset, with no counters. Null
-// otherwise.
-char *plain_memory(net_ep &ep, uint64_t key, uint64_t addr, size_t len, uint64_t right);
-
-// net_thread.cpp
-int net_thread_start(net_domain &d);
-void net_thread_stop(net_domain &d);
-void net_asleep(wire_domain &d);
-void net_looked(net_domain &d, bool moved); // after the application polled; lock held
-void net_unwatch_slow(net_domain &d);
-inline void net_unwatch(net_domain &d) // before a request to a peer
-{
-	if (d.watched)
-		net_unwatch_slow(d);
+	if (!p.line)
+		return false;
+	const net_peer &line = net_of(p);
+	if (line.c->state == channel_state::over)
+		return true;
+	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
 }
 
 } // namespace pgas

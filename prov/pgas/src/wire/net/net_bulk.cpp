@@ -13,14 +13,14 @@
 // An operation is polled again (net_ep::bulk_todo) after every event that may advance it, and as long as it waits for
 // room. An operation that only waits for its closing frames is in net_ep::bulk_untold until it is time for them: a
 // caller that puts one piece after the other must not poll all earlier ones each time.
-//
-// The owner registers with the port what is requested, and no more: a port that pins memory would make the reserved
-// part of a heap real. When the owner closes the region, it tells all peers to which it gave a key.
-#include "net.hpp"
+#include "net_bulk.hpp"
 #include "hmem/pgas_hmem.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_request.hpp"
 #include "engine/pgas_target.hpp"
+#include "net_device.hpp"
+#include "net_intro.hpp"
+#include "net_keys.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -31,29 +31,56 @@ namespace {
 constexpr size_t kPieceMost = 8 << 20; // of one transfer
 constexpr uint32_t kTransfersMost = 4; // of one operation at a time
 constexpr size_t kTellMost = 32;       // operations whose arrival one packet asks for
-// What a port that pins registers at a time; less for requests about a word, which must not wait long.
-constexpr uint64_t kPinnedPiece = 64 << 20, kPinnedForWord = 2 << 20;
-
-// --- asking for keys -------------------------------------------------------------------------------------------------
-
-// A refusal applies only to operations that already wait for it; later operations ask again.
-void forget_refusals(channel &c)
-{
-	if (std::erase_if(side_of(c).pieces, [](const far_piece &p) { return p.status; }))
-		side_of(c).era++;
-}
 
 // --- transfers -------------------------------------------------------------------------------------------------------
 
-void schedule_poll(net_ep &ep, op &o)
+bulk_op &bulk_of(const op &o)
 {
-	if (!std::exchange(o.bulk_listed, true))
+	return static_cast<bulk_op &>(*o.moved);
+}
+
+// The pending bulk operation with this number. Null: it was given up meanwhile.
+op *bulk_find(net_ep &ep, uint64_t id)
+{
+	op *const o = ep.pending.find(id);
+	return o && o->moved ? o : nullptr;
+}
+
+void bulk_over(op &o)
+{
+	bulk_op &b = bulk_of(o);
+	if (o.dest->line && !b.passed)
+		net_of(*o.dest).bulk--;
+	b.ep->bulk--;
+	b.ep->bulk_spare.push_back(&b);
+}
+
+// Makes a kept operation a bulk operation.
+void bulk_begin(net_ep &ep, op &o)
+{
+	if (ep.bulk_spare.empty()) {
+		ep.bulk_ops.push_back(std::make_unique<bulk_op>());
+		ep.bulk_spare.push_back(ep.bulk_ops.back().get());
+	}
+	bulk_op &b = *ep.bulk_spare.back();
+	ep.bulk_spare.pop_back();
+	b = {};
+	b.over = bulk_over;
+	b.ep = &ep;
+	o.moved = &b;
+	ep.bulk++;
+	net_of(*o.dest).bulk++;
+}
+
+void schedule_poll(net_ep &ep, const op &o)
+{
+	if (!std::exchange(bulk_of(o).listed, true))
 		ep.bulk_todo.push_back(o.id);
 }
 
-void schedule_notice(net_ep &ep, op &o)
+void schedule_notice(net_ep &ep, const op &o)
 {
-	if (!std::exchange(o.bulk_listed, true))
+	if (!std::exchange(bulk_of(o).listed, true))
 		ep.bulk_untold.push_back(o.id);
 }
 
@@ -78,17 +105,6 @@ bulk_transfer *transfer_take(net_domain &d)
 	return t;
 }
 
-// Frees the pieces that are no longer used: their region closed, and no transfer uses them.
-void near_sweep(net_domain &d)
-{
-	std::erase_if(d.near, [&d](auto &p) {
-		if (p->region || p->transfers)
-			return false;
-		d.l->port->ops->conceal(*d.l->port, p->memory);
-		return true;
-	});
-}
-
 void transfer_spare(net_domain &d, bulk_transfer *t)
 {
 	if (near_piece *input = std::exchange(t->piece, nullptr)) {
@@ -99,50 +115,6 @@ void transfer_spare(net_domain &d, bulk_transfer *t)
 	t->ep = nullptr;
 	t->c = nullptr;
 	d.spare_transfers.push_back(t);
-}
-
-// The part of a region that holds an address, as a piece registered with the port. len: of the access.
-int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_piece **out)
-{
-	port &base = *d.l->port;
-	if (m.flags & kKeyDevice)
-		return expose_device_around(d, m, va, out);
-	if (near_piece *known = known_near(d, m, va)) {
-		*out = known;
-		return 0;
-	}
-	for (const mem_part &part : m.parts) {
-		if (va < part.va || va - part.va >= part.len)
-			continue;
-		near_piece p{&m, part.va, part.len, {}};
-		if (base.limits.pins) {
-			const uint64_t piece = len > sizeof(uint64_t) ? kPinnedPiece : kPinnedForWord;
-			p.off = std::max(part.va, va & ~(piece - 1));
-			p.len = std::min(part.va + part.len, (va | (piece - 1)) + 1) - p.off;
-		}
-		if (const int err =
-			    base.ops->expose(base, reinterpret_cast<void *>(p.off), p.len, rights_of(m), &p.memory)) {
-			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
-				  static_cast<unsigned long long>(p.len), pgas_strerror(-err));
-			return -FI_EOPNOTSUPP;
-		}
-		d.near.push_back(std::make_unique<near_piece>(p));
-		*out = d.near.back().get();
-		return 0;
-	}
-	return -FI_EACCES;
-}
-
-// Returns the piece of one of our regions that holds a buffer, registered once; null: none. Other memory is registered
-// for each transfer: it may be unmapped and mapped anew without our knowledge.
-near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
-{
-	for (const auto &[key, m] : d.dom->regions) {
-		near_piece *p = nullptr;
-		if (m->open && !(m->flags & (kKeyWhole | kKeyDevice)) && expose_around(d, *m, va, len, &p) == 0)
-			return va - p->off + len <= p->len ? p : nullptr;
-	}
-	return nullptr;
 }
 
 int expose_local(net_domain &d, bulk_transfer &t, void *base, size_t len, void **handle)
@@ -207,8 +179,8 @@ void expect_arrival(net_ep &ep, op &o, channel &c, uint32_t frames)
 	n.kind = kNoticeBulk;
 	packet_notice(c, n);
 	ep.outstanding++;
-	o.bulk_passed = true;
-	o.dest->bulk--;
+	bulk_of(o).passed = true;
+	net_of(*o.dest).bulk--;
 }
 
 // Updates the counters that are bound at the target, and sends cq data. Returns false if there is no room now.
@@ -251,7 +223,6 @@ void by_requests(net_ep &ep, op &o)
 		}
 	op again;
 	op_take_back(ep, &o, again);
-	again.bulk = false;
 	again.sent = again.acked = 0;
 	again.status = 0;
 	request_submit(ep, p, std::move(again));
@@ -261,14 +232,15 @@ void ask_for(net_ep &ep, op &o, uint64_t key, uint64_t addr, size_t len)
 {
 	channel &c = *net_of(*o.dest).c;
 	const uint64_t era = side_of(c).era;
-	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
+	bulk_op &b = bulk_of(o);
+	if (b.asked == addr + 1 && b.asked_era == era)
 		return; // already asked, the answer is pending
 	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, 0, 0};
 	if (!frame_send(c, frame_kind::key_ask, ep.number, net_of(*o.dest).dst, f, false))
 		return;
 	frame_push(c);
-	o.bulk_asked = addr + 1;
-	o.bulk_asked_era = era;
+	b.asked = addr + 1;
+	b.asked_era = era;
 }
 
 enum class outcome : uint8_t { waits, untold, over }; // untold: sent completely, its closing frames are due
@@ -277,8 +249,8 @@ enum class outcome : uint8_t { waits, untold, over }; // untold: sent completely
 bool may_begin(const channel &c, const op &o)
 {
 	if (!streams(c))
-		return static_cast<int32_t>(c.acked - o.bulk_after) >= 0;
-	return static_cast<int32_t>(c.sent - o.bulk_after) >= 0 && c.backlog.empty();
+		return static_cast<int32_t>(c.acked - bulk_of(o).after) >= 0;
+	return static_cast<int32_t>(c.sent - bulk_of(o).after) >= 0 && c.backlog.empty();
 }
 
 // Hands the pieces over as far as possible. Returns false if no more can be done for now; o.status may have the reason.
@@ -293,7 +265,7 @@ bool push_pieces(net_ep &ep, op &o)
 			ask_for(ep, o, key, addr, left);
 			return false;
 		}
-		o.bulk_asked = 0; // that address may be asked for again, with another key
+		bulk_of(o).asked = 0; // that address may be asked for again, with another key
 		const int rc = p->status ? p->status : start_piece(ep, o, *p, addr, left);
 		if (rc) {
 			o.status = rc == -FI_EAGAIN ? 0 : rc;
@@ -314,13 +286,14 @@ outcome push_one(net_ep &ep, op &o, bool tell)
 		return outcome::waits;
 	if (o.status)
 		return o.in_flight ? outcome::waits : outcome::over;
+	bulk_op &b = bulk_of(o);
 	const bool stream = write_on_stream(o);
 	if (!stream && o.acked < o.len)
 		return outcome::waits;
-	if (stream && !tell && !o.bulk_told && !o.carries_data)
+	if (stream && !tell && !b.told && !o.carries_data)
 		return outcome::untold;
-	o.bulk_told = o.bulk_told || tell_target(ep, o);
-	if (!o.bulk_told || (stream && (!o.bulk_arrived || o.in_flight)))
+	b.told = b.told || tell_target(ep, o);
+	if (!b.told || (stream && (!b.arrived || o.in_flight)))
 		return outcome::waits;
 	return outcome::over;
 }
@@ -328,34 +301,12 @@ outcome push_one(net_ep &ep, op &o, bool tell)
 // No other event will cause it to be polled.
 bool needs_poll(const op &o)
 {
-	if (o.status || o.bulk_told)
+	if (o.status || bulk_of(o).told)
 		return false;
 	return o.sent < o.len || !o.in_flight || write_on_stream(o);
 }
 
 } // namespace
-
-const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write)
-{
-	for (const far_piece &p : side_of(c).pieces)
-		if (p.key == key && p.write == write && addr >= p.addr && addr - p.addr < p.len)
-			return &p;
-	return nullptr;
-}
-
-near_piece *known_near(const net_domain &d, const mr &m, uint64_t va)
-{
-	const auto it = std::find_if(d.near.begin(), d.near.end(), [&](const auto &p) {
-		return p->region == &m && va >= p->off && va - p->off < p->len;
-	});
-	return it == d.near.end() ? nullptr : it->get();
-}
-
-port_rights rights_of(const mr &m)
-{
-	return static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
-					(m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
-}
 
 int net_bulk(net_ep &ep, peer &p, op &o)
 {
@@ -365,13 +316,11 @@ int net_bulk(net_ep &ep, peer &p, op &o)
 	op *kept = op_keep(ep, std::move(o), &p);
 	if (!kept)
 		return -FI_EIO;
-	kept->bulk = true;
-	ep.bulk++;
-	p.bulk++;
+	bulk_begin(ep, *kept);
 	forget_refusals(c);
 	if (c.filling && c.filling->frames && c.unacked.size() < c.link->set.window)
 		packet_leave(c);
-	kept->bulk_after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
+	bulk_of(*kept).after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
 	const outcome now = push_one(ep, *kept, false);
 	if (now == outcome::untold)
 		schedule_notice(ep, *kept);
@@ -392,11 +341,11 @@ bool bulk_push_all(net_ep &ep, bool may_finish, bool idle)
 	todo.insert(todo.end(), ep.bulk_todo.begin(), ep.bulk_todo.end());
 	ep.bulk_todo.clear();
 	for (const uint64_t id : todo) {
-		const auto it = ep.pending.find(id);
-		if (it == ep.pending.end())
+		op *const found = bulk_find(ep, id);
+		if (!found)
 			continue;
-		op &o = *it->second;
-		o.bulk_listed = false;
+		op &o = *found;
+		bulk_of(o).listed = false;
 		const size_t sent = o.sent;
 		const outcome now = push_one(ep, o, tell);
 		moved = moved || o.sent != sent || now == outcome::over;
@@ -418,10 +367,10 @@ bool bulk_push_all(net_ep &ep, bool may_finish, bool idle)
 
 void bulk_piece_over(net_ep &ep, uint64_t op_id, size_t len, int status)
 {
-	const auto it = ep.pending.find(op_id);
-	if (it == ep.pending.end())
-		return; // given up meanwhile
-	op &o = *it->second;
+	op *const found = bulk_find(ep, op_id);
+	if (!found)
+		return;
+	op &o = *found;
 	o.in_flight--;
 	o.acked += len;
 	if (status && !o.status)
@@ -435,11 +384,11 @@ void bulk_piece_over(net_ep &ep, uint64_t op_id, size_t len, int status)
 
 void bulk_arrived(net_ep &ep, uint64_t op_id, int status)
 {
-	const auto it = ep.pending.find(op_id);
-	if (it == ep.pending.end())
+	op *const found = bulk_find(ep, op_id);
+	if (!found)
 		return;
-	op &o = *it->second;
-	o.bulk_arrived = true;
+	op &o = *found;
+	bulk_of(o).arrived = true;
 	if (status && !o.status)
 		o.status = status;
 	schedule_poll(ep, o);
@@ -449,9 +398,9 @@ void bulk_look_again(net_domain &d, const channel &c)
 {
 	for (net_ep *ep : d.eps)
 		if (ep && ep->bulk)
-			for (auto &[id, o] : ep->pending)
-				if (o->bulk && o->dest->line && net_of(*o->dest).c == &c)
-					schedule_poll(*ep, *o);
+			for (const op &o : ep->pending)
+				if (o.moved && o.dest->line && net_of(*o.dest).c == &c)
+					schedule_poll(*ep, o);
 }
 
 void bulk_transfer_over(void *self, port_work *work, int status)
@@ -475,76 +424,6 @@ void bulk_transfer_over(void *self, port_work *work, int status)
 		channel_end(*c, -FI_ECONNRESET, std::string("a transfer failed: ") + pgas_strerror(-status), false);
 }
 
-// --- answering keys --------------------------------------------------------------------------------------------------
-
-namespace {
-
-int answer(net_domain &d, const net_ep &ep, key_frame &f)
-{
-	target_memory memory;
-	if (const int err =
-		    target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, memory))
-		return err;
-	const mr &m = *memory.region;
-	if (m.flags & kKeyWhole || memory.pieces.empty())
-		return -FI_EOPNOTSUPP; // the whole address space cannot be registered
-	const auto va = reinterpret_cast<uint64_t>(memory.pieces[0].iov_base);
-	near_piece *p = nullptr;
-	if (const int err = expose_around(d, m, va, f.len, &p))
-		return err;
-	f.addr -= va - p->off; // the whole piece, in the peer's way of addressing it
-	f.len = p->len;
-	f.port_addr = p->memory.addr;
-	f.port_key = p->memory.key;
-	f.reads = (m.access & FI_REMOTE_READ) != 0;
-	f.counts = m.rem_wr || m.rem_rd || ep.ep->c_rem_write || ep.ep->c_rem_read;
-	return 0;
-}
-
-} // namespace
-
-bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
-{
-	key_frame f;
-	if (!frame_read(bytes, len, f))
-		return false;
-	const net_ep *ep = target_of(d, h);
-	f.status = !ep                               ? -FI_ECONNRESET
-		   : !c.link->port->limits.bulk_from ? -FI_EOPNOTSUPP // signed links expose no memory
-						     : answer(d, *ep, f);
-	return frame_send(c, frame_kind::key_answer, h.dst, h.src, f, true) || c.open();
-}
-
-bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
-{
-	constexpr size_t kPiecesMost = 4096; // remembered; beyond that, the peer is asked again
-	key_frame f;
-	if (!frame_read(bytes, len, f) || !f.len || f.addr + f.len < f.addr)
-		return false; // an answer about nothing, which was not asked for
-	auto &known = side_of(c).pieces;
-	if (known.size() >= kPiecesMost) {
-		known.clear();
-		side_of(c).era++;
-	}
-	if (f.status > 0 || f.status < -4095)
-		f.status = -FI_EIO;
-	known.push_back(
-		{f.key, f.addr, f.len, f.port_addr, f.port_key, f.write != 0, f.counts != 0, f.reads != 0, f.status});
-	d.put_aside = true;
-	return true;
-}
-
-bool key_gone(channel &c, const char *bytes, size_t len)
-{
-	key_frame f;
-	if (!frame_read(bytes, len, f))
-		return false;
-	std::erase_if(side_of(c).pieces, [&f](const far_piece &p) { return p.key == f.key; });
-	side_of(c).era++;
-	run_close(c); // no direct puts there any more
-	return true;
-}
-
 bool bulk_counted(net_ep &ep, const char *bytes, size_t len)
 {
 	count_frame f;
@@ -555,26 +434,6 @@ bool bulk_counted(net_ep &ep, const char *bytes, size_t len)
 		target_count(ep.ep, *it->second, f.read ? remote_effect::read : remote_effect::write, f.of_range,
 			     f.of_operation);
 	return true;
-}
-
-void bulk_mr_close(wire_domain &base, mr &m)
-{
-	auto &d = static_cast<net_domain &>(base);
-	d.last_region = nullptr;
-	bool given = false;
-	for (const auto &p : d.near) {
-		given = given || p->region == &m;
-		if (p->region == &m)
-			p->region = nullptr;
-	}
-	if (!given)
-		return;
-	near_sweep(d);
-	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-	for (auto &c : d.l->channels) {
-		if (c && c->open() && frame_send(*c, frame_kind::key_gone, 0, 0, f, true))
-			frame_push(*c);
-	}
 }
 
 } // namespace pgas

@@ -3,8 +3,9 @@
 // Device memory that the port reaches by itself (port_limits::devices): it is registered there at the first transfer
 // that needs it, on either side, and then bulk works as between host memories. What the port refuses is staged: our own
 // buffer when the call is made, and a peer's region by requests, whose bytes its owner's driver copies.
-#include "net.hpp"
+#include "net_device.hpp"
 #include "hmem/pgas_hmem.hpp"
+#include "net_keys.hpp"
 
 #include <algorithm>
 

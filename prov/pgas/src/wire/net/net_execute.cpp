@@ -2,77 +2,21 @@
 //
 // Incoming frames. What a peer does to our memory is run at once, by whichever thread makes progress; what completes at
 // one of our endpoints waits until that endpoint makes progress (may_touch).
-#include "net.hpp"
+#include "net_execute.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_request.hpp"
 #include "engine/pgas_target.hpp"
+#include "net_bulk.hpp"
+#include "net_intro.hpp"
+#include "net_keys.hpp"
+#include "net_target.hpp"
+#include "net_word.hpp"
 
 #include <cstring>
 
 namespace pgas {
 
-net_ep *target_of(const net_domain &d, const frame_head &h)
-{
-	net_ep *ep = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
-	return ep && ep->ep->enabled ? ep : nullptr;
-}
-
-char *plain_memory(net_ep &ep, uint64_t key, uint64_t addr, size_t len, uint64_t right)
-{
-	net_domain &d = *ep.dom;
-	const mr *m = d.last_region;
-	if (!m || m->key != key) {
-		const auto it = d.dom->regions.find(key);
-		if (it == d.dom->regions.end())
-			return nullptr;
-		m = d.last_region = it->second;
-	}
-	if (!m->open || m->flags || m->serve || (m->access & right) != right || m->rem_wr || m->rem_rd ||
-	    ep.ep->c_rem_write || ep.ep->c_rem_read)
-		return nullptr;
-	for (const mem_part &p : m->parts)
-		if (addr >= p.off && addr - p.off < p.len && len <= p.len - (addr - p.off))
-			return reinterpret_cast<char *>(p.va + (addr - p.off));
-	return nullptr;
-}
-
 namespace {
-
-uint32_t source_of(const channel &c, uint16_t number)
-{
-	const auto it = side_of(c).sources.find(number);
-	return it == side_of(c).sources.end() ? kNoSource : it->second;
-}
-
-// --- introductions ---------------------------------------------------------------------------------------------------
-
-bool take_intro(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
-{
-	net_side &side = side_of(c);
-	if (!len || len >= kNameBytes)
-		return false;
-	char text[kNameBytes] = {};
-	memcpy(text, bytes, len);
-	ep_address a;
-	if (!address_parse(text, a) || a.named || a.any || !net_name_is_of(a, c, h.src))
-		return false;
-	if (const uint32_t old = source_of(c, h.src); old != kNoSource)
-		source_free(d, old); // the number belongs to another endpoint now
-	uint32_t index = static_cast<uint32_t>(d.sources.size());
-	if (!d.source_holes.empty()) {
-		index = d.source_holes.back();
-		d.source_holes.pop_back();
-	} else if (index == kSourcesMost) {
-		return false;
-	} else {
-		d.sources.emplace_back();
-	}
-	d.sources[index] = {d.next_serial++, address_format(a)};
-	side.sources[h.src] = index;
-	if (h.src < side.left.size())
-		side.left[h.src] = false;
-	return true;
-}
 
 bool take_leave(net_domain &d, channel &c, const frame_head &h)
 {
@@ -272,11 +216,6 @@ bool take_failed(channel &c, const char *bytes, size_t len)
 }
 
 } // namespace
-
-void source_free(net_domain &d, uint32_t index)
-{
-	d.source_holes.push_back(index); // the name stays: messages may outlive their sender
-}
 
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
 {

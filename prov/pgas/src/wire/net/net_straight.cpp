@@ -11,7 +11,9 @@
 //
 // Only for clients that declared where key 0 is (fi_ext_pgas.h): it stays there as long as they do. A put to memory
 // that no longer exists would cost the connection, not only the put.
-#include "net.hpp"
+#include "net_straight.hpp"
+#include "net_keys.hpp"
+#include "net_thread.hpp"
 
 #include <algorithm>
 
@@ -32,7 +34,7 @@ int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
 
 bool nothing_under_way(const peer &p, const channel &c)
 {
-	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !p.bulk && !net_departed(p);
+	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !net_of(p).bulk && !net_departed(p);
 }
 
 // Returns the piece of our own layout that contains an offset of key 0, which also has the address that callers see.
@@ -90,7 +92,7 @@ bool open_around(net_ep &ep, peer &p, uint64_t offset)
 	s.put = c.link->port->ops->put;
 	c.again = &s;
 	straight_again(nullptr, c);
-	return c.run == &p.run;
+	return c.run == &line.run;
 }
 
 } // namespace
@@ -105,7 +107,7 @@ void straight_again(void *, channel &c)
 	if (!s.put_state)
 		return;
 	s.put_state->owner = c.number;
-	word_run &run = s.dest->run;
+	word_run &run = net_of(*s.dest).run;
 	run.base = s.base;
 	run.straight = put_straight;
 	run.self = &s;
@@ -126,7 +128,8 @@ int straight_first(net_ep &ep, peer &p, const void *buf, size_t len, uint64_t of
 	if (!ep.ep->dom->layout.to_address(offset, len, pos) || !open_around(ep, p, offset))
 		return kNoShortWay;
 	memcpy(&value, buf, len);
-	return p.run.straight(p.run.self, pos - p.run.base, value, len) == 0 ? int{kKept} : int{kNoShortWay};
+	const word_run &run = net_of(p).run;
+	return run.straight(run.self, pos - run.base, value, len) == 0 ? int{kKept} : int{kNoShortWay};
 }
 
 void straight_forget(channel &c, const net_straight *s)

@@ -2,9 +2,13 @@
 //
 // Outgoing operations. A short write or plain atomic is a frame and needs no answer: it is complete when its packet is
 // acknowledged, which means that it was run. Operations that need an answer are sent as requests (pgas_request.cpp).
-#include "net.hpp"
+#include "net_submit.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_request.hpp"
+#include "net_bulk.hpp"
+#include "net_intro.hpp"
+#include "net_straight.hpp"
+#include "net_thread.hpp"
 
 #include <cstring>
 
@@ -81,25 +85,6 @@ int write_short(net_ep &ep, peer &p, op &o)
 
 } // namespace
 
-bool introduce(net_ep &ep, channel &c)
-{
-	if (!c.open())
-		return false;
-	auto &known = side_of(c).introduced;
-	if (ep.number < known.size() && known[ep.number])
-		return true;
-	const size_t len = strlen(ep.ep->name.text);
-	char *pos = frame_begin(c, len);
-	if (!pos)
-		return false;
-	memcpy(pos, ep.ep->name.text, len);
-	frame_end(c, frame_kind::intro, 0, ep.number, 0, len);
-	if (ep.number >= known.size())
-		known.resize(ep.number + 1u);
-	known[ep.number] = true;
-	return true;
-}
-
 [[gnu::noinline]] static void count_first(net_ep &ep, packet &input, const peer &p, uint64_t flags)
 {
 	input.notices.push_back({&ep, nullptr, flags, input.frames - 1, 1, 1, 0, p.rank});
@@ -128,7 +113,7 @@ bool introduce(net_ep &ep, channel &c)
 {
 	const net_peer &line = net_of(p);
 	channel &c = *line.c;
-	if (p.unsent || p.bulk || !c.open()) [[unlikely]]
+	if (p.unsent || line.bulk || !c.open()) [[unlikely]]
 		return kNoShortWay;
 	net_unwatch(*ep.dom);
 	const size_t head = key ? 16 : 8;
@@ -155,12 +140,12 @@ int net_put(wire_ep &base_ep, peer &p, const void *buf, size_t len, uint64_t add
 	if (len != 8 || key)
 		return append_put(ep, p, buf, len, addr, key);
 	const int rc = append_put(ep, p, buf, 8, addr, 0);
-	channel &c = *net_of(p).c;
-	if (rc == kKept && c.filling) {
+	net_peer &line = net_of(p);
+	if (rc == kKept && line.c->filling) {
 		static_assert(offsetof(frame_head, flags) == 1 && kFrameTail == 7, "as run_append() has it");
-		const frame_head h{frame_kind::put, kFrameLast, ep.number, net_of(p).dst, 2};
-		memcpy(&p.run.head, &h, sizeof h);
-		run_open(c, p.run, ep.outstanding);
+		const frame_head h{frame_kind::put, kFrameLast, ep.number, line.dst, 2};
+		memcpy(&line.run.head, &h, sizeof h);
+		run_open(*line.c, line.run, ep.outstanding);
 	}
 	return rc;
 }
@@ -170,7 +155,7 @@ int net_add(wire_ep &base_ep, peer &p, const void *value, fi_datatype type, fi_o
 	net_ep &ep = net_of(base_ep);
 	const net_peer &line = net_of(p);
 	channel &c = *line.c;
-	if (p.unsent || p.bulk || !c.open()) [[unlikely]]
+	if (p.unsent || line.bulk || !c.open()) [[unlikely]]
 		return kNoShortWay;
 	net_unwatch(*ep.dom);
 	const size_t bytes = amo_type_bytes(type);

@@ -10,8 +10,9 @@
 //
 // After many polls of the application without result, only the thread watches the link (net_domain::watched):
 // domain_ask_to_look() tells the application what it finds.
-#include "net.hpp"
+#include "net_thread.hpp"
 #include "engine/pgas_request.hpp"
+#include "net_bulk.hpp"
 
 #include <poll.h>
 #include <sched.h>

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The table of the wire to other hosts and its parts: life, addresses, connections, progress.
-#include "net.hpp"
 #include "engine/pgas_request.hpp"
 #include "wire/net/port/net_address.hpp"
+#include "net_address.hpp"
+#include "net_bulk.hpp"
+#include "net_device.hpp"
+#include "net_execute.hpp"
+#include "net_intro.hpp"
+#include "net_keys.hpp"
+#include "net_straight.hpp"
+#include "net_submit.hpp"
+#include "net_thread.hpp"
+#include "net_word.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,8 +70,8 @@ bool expects(void *self, const channel &c)
 			return true;
 	for (const net_ep *ep : d.eps)
 		if (ep)
-			for (const auto &[id, o] : ep->pending)
-				if (o->dest->line && net_of(*o->dest).c == &c)
+			for (const op &o : ep->pending)
+				if (o.dest->line && net_of(*o.dest).c == &c)
 					return true;
 	return false;
 }
@@ -281,113 +290,7 @@ void net_ep_close(wire_ep *base_ep)
 	delete ep;
 }
 
-// --- addresses: the letter of the port, then its address and the endpoint's number in base64 -------------------------
-
-struct net_address {
-	char kind = 0;
-	std::string link;
-	uint16_t endpoint = 0;
-};
-
-bool read_part(std::string_view part, net_address &out)
-{
-	char bytes[kLinkAddressMost + 2];
-	if (part.size() < 2)
-		return false;
-	const size_t n = text_to_bytes(part.substr(1), bytes, sizeof bytes);
-	if (n < 3)
-		return false;
-	out.kind = part[0];
-	out.link.assign(bytes, n - 2);
-	memcpy(&out.endpoint, bytes + n - 2, 2);
-	return true;
-}
-
-} // namespace
-
-bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint)
-{
-	std::string_view parts = name.parts;
-	while (!parts.empty()) {
-		const std::string_view part = address_next_part(parts);
-		net_address a;
-		if (part.starts_with("n/") && read_part(part.substr(2), a))
-			return a.kind == c.link->port->kind && a.link == c.address && a.endpoint == endpoint;
-	}
-	return false;
-}
-
-namespace {
-
-void net_address_of(const wire_ep &base_ep, char *part, size_t room, bool)
-{
-	const net_ep &ep = net_of(base_ep);
-	const net_link &l = *ep.dom->l;
-	char bytes[kLinkAddressMost + 2];
-	memcpy(bytes, l.address.data(), l.address.size());
-	memcpy(bytes + l.address.size(), &ep.number, 2);
-	char text[kNameBytes];
-	bytes_to_text(bytes, l.address.size() + 2, text, sizeof text);
-	snprintf(part, room, "%c%s", l.port->kind, text);
-}
-
-bool net_canonical(std::string_view part, char *out, size_t room)
-{
-	net_address a;
-	if (!read_part(part, a) || part.size() >= room)
-		return false;
-	memcpy(out, part.data(), part.size());
-	out[part.size()] = 0;
-	return true;
-}
-
-std::string net_show(std::string_view part)
-{
-	net_address a;
-	if (!read_part(part, a))
-		return "";
-	const bool ip = a.link.size() == 6 || a.link.size() == 18;
-	const std::string where = address_show(ip ? FI_SOCKADDR : FI_FORMAT_UNSPEC, a.link.data(), a.link.size());
-	return std::string(port_kind_name(a.kind)) + "=" + where + "/" + std::to_string(a.endpoint);
-}
-
-int net_cost(const wire_ep &base_ep, std::string_view part)
-{
-	net_address a;
-	const net_ep &ep = net_of(base_ep);
-	if (!read_part(part, a))
-		return -1;
-	const port &p = *ep.dom->l->port;
-	return a.kind != p.kind || link_show(*ep.dom->l, a.link).empty() ? -1 : kCostOtherHost;
-}
-
-std::string net_obstacle(const wire_ep &ep, std::string_view part)
-{
-	net_address a;
-	if (!read_part(part, a))
-		return "";
-	const char kind = net_of(ep).dom->l->port->kind;
-	if (a.kind != kind)
-		return std::string("its link is over ") + port_kind_name(a.kind) + ", ours over " +
-		       port_kind_name(kind) + ": set FI_PGAS_NET to the same on all hosts";
-	return "its address is not of the family that ours is of: name an interface by FI_PGAS_NET";
-}
-
-} // namespace
-
 // --- connections -----------------------------------------------------------------------------------------------------
-
-bool net_departed(const peer &p)
-{
-	if (!p.line)
-		return false;
-	const net_peer &line = net_of(p);
-	if (line.c->state == channel_state::over)
-		return true;
-	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
-}
-
-namespace {
 
 int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 {
@@ -395,7 +298,7 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 	net_domain &d = *own_ep.dom;
 	if (!dest.line) {
 		net_address a;
-		if (!read_part(part, a))
+		if (!net_address_read(part, a))
 			return -FI_EINVAL;
 		channel *c = link_call(*d.l, a.link, a.endpoint, dest.real_name.text, own_ep.number);
 		if (!c)
@@ -406,6 +309,7 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 		p->c = c;
 		p->dst = a.endpoint;
 		dest.line = p;
+		peer_offer_run(dest, &p->run);
 		for (ep_core *ep : d.dom->eps)
 			if (ep->enabled)
 				ep_update_polls(ep); // from now on the link may deliver something
@@ -424,8 +328,9 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 void net_disconnect(peer &p)
 {
 	net_peer *line = &net_of(p);
-	if (line->c->run == &p.run)
+	if (line->c->run == &line->run)
 		run_close(*line->c);
+	peer_offer_run(p, nullptr);
 	straight_forget(*line->c, line->straight.get());
 	channel_release(*line->c);
 	delete line;
@@ -503,7 +408,7 @@ int net_flush(wire_ep &base_ep)
 // Frames run in the order in which they were sent; bulk begins when all earlier frames were run (net_bulk.cpp).
 bool net_in_order(const peer &p)
 {
-	return p.bulk == 0 && p.unsent == 0;
+	return net_of(p).bulk == 0 && p.unsent == 0;
 }
 
 } // namespace
@@ -527,7 +432,7 @@ const wire_ops g_net_wire = {
 	.obstacle = net_obstacle,
 	.mr_open = nullptr,
 	.mr_show = nullptr,
-	.mr_close = bulk_mr_close,
+	.mr_close = keys_mr_close,
 	.mr_direct = net_mr_direct,
 	.connect = net_connect,
 	.disconnect = net_disconnect,

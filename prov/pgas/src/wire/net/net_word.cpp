@@ -3,9 +3,11 @@
 // Questions about one word: a read or a fetching atomic whose caller waits for nothing else. One frame asks, one
 // answers, and the answer goes directly into the caller's word_question: no operation, no completion, no counter of the
 // asker. None of it belongs to an endpoint's owner, so whichever thread makes progress may receive it.
-#include "net.hpp"
+#include "net_word.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_target.hpp"
+#include "net_target.hpp"
+#include "net_thread.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -89,13 +91,14 @@ int net_ask(wire_ep &base_ep, peer &p, word_question &q)
 {
 	net_ep &ep = net_of(base_ep);
 	net_domain &d = *ep.dom;
-	channel &c = *net_of(p).c;
-	if (p.unsent || p.bulk || !c.open())
+	const net_peer &line = net_of(p);
+	channel &c = *line.c;
+	if (p.unsent || line.bulk || !c.open())
 		return kNoShortWay;
 	net_unwatch(d);
 	const uint32_t number = question_number(d);
 	const word_frame f{q.addr, q.operand, q.compare, number, q.form, q.type, q.op, q.len};
-	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, ep.number, net_of(p).dst, f, false))
+	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, ep.number, line.dst, f, false))
 		return -FI_EAGAIN;
 	d.questions[number] = &q;
 	q.asked = &c;
