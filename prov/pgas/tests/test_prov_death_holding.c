@@ -5,7 +5,10 @@
  */
 #include "victim.h"
 
+#include <pgas/pgas_types.h>
+
 #include <signal.h>
+#include <stdio.h>
 
 static const char *const env_tiny[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", NULL};
 
@@ -129,6 +132,70 @@ static void hold_and_die(int rank, void *arg)
 	CHECK_EQ(leftovers(), 0);
 }
 
+/* --- between the claim of a slot and the store of the hint -------------------------------------------------------- */
+
+/* The attach table of the endpoint that has this ring: after a page with the number of the first entry to try. */
+static uint32_t *first_entry_of(const struct pgas_ring *ring)
+{
+	char line[512];
+	uint32_t *found = NULL;
+	FILE *f = fopen("/proc/self/maps", "re");
+	CHECK(f != NULL);
+	while (!found && fgets(line, sizeof line, f)) {
+		unsigned long begin, end;
+		char rights[8];
+		if (sscanf(line, "%lx-%lx %7s", &begin, &end, rights) == 3 && strcmp(rights, "rw-s") == 0 &&
+		    (uintptr_t)ring >= begin && (uintptr_t)ring < end)
+			found = (uint32_t *)begin;
+	}
+	fclose(f);
+	CHECK(found != NULL);
+	return found;
+}
+
+/*
+ * Ranks 1 and 2 know rank 0. Rank 2 dies holding a slot; rank 1 sets the ring's hint back, as if rank 2 had died before
+ * it stored it, and lets the next newcomer try the dead sender's entry first. Rank 3 comes before rank 0 looks.
+ */
+static void die_before_hint(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	uint64_t v = 7;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	if (rank == 1)
+		CHECK_OK(RETRY(&n, fi_tinject(n.ep, &v, 8, n.peer[0], 99)));
+	team_barrier(&n);
+	if (rank == 2)
+		hold(&n, HOLD_SLOT);
+	wait_trapped(&n, 1);
+	team_mark_victim(2);
+	node_poll(&n);
+	team_barrier(NULL);
+	if (rank == 1) {
+		const struct pgas_peer_hot *dest = &((const struct pgas_ep *)n.ep)->peer[n.peer[0]];
+		CHECK(dest->ring && dest->meta < 2); /* our entry; the other one is rank 2's */
+		dest->ring->tail_hint--;
+		*first_entry_of(dest->ring) = 1 - dest->meta;
+		team_kill(2);
+	}
+	team_barrier(NULL);
+	if (rank == 3)
+		CHECK_OK(RETRY(&n, fi_tinject(n.ep, &v, 8, n.peer[0], 5)));
+	team_barrier(NULL);
+	if (rank == 0) {
+		struct fi_cq_tagged_entry e;
+		uint64_t got = 0;
+		CHECK_OK(fi_trecv(n.ep, &got, sizeof got, NULL, n.peer[3], 5, 0, NULL));
+		wait_cq(&n, n.rx_cq, &e);
+		CHECK_EQ(got, 7);
+	}
+	team_barrier(&n);
+	node_close(&n);
+}
+
 static void run_holding(enum hold what, int victims, const char *const *env)
 {
 	struct holding h = {what, victims};
@@ -158,10 +225,18 @@ static void test_death_holding_the_wide_atomic_lock_frees_it(void **state)
 	run_holding(HOLD_LOCK_FETCH, 2, NULL);
 }
 
+static void test_death_before_the_hint_leaves_no_slot_to_the_next_sender(void **state)
+{
+	(void)state;
+	ONLY_AT_ONCE();
+	team_run(4, die_before_hint, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_death_holding_a_ring_slot_is_stepped_over),
+		cmocka_unit_test(test_death_before_the_hint_leaves_no_slot_to_the_next_sender),
 		cmocka_unit_test(test_death_holding_an_eager_buffer_gives_it_back),
 		cmocka_unit_test(test_death_holding_the_wide_atomic_lock_frees_it),
 	};

@@ -242,6 +242,9 @@ int ring_send(shm_peer *p, const ring_message &m);
 // The same for an fi_send message in two pieces; the slot also gets a copy of the first one (message_send of
 // fi_ext_pgas.h).
 int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void *data, size_t len);
+// The first position that no sender has claimed. The hint may be below it: a sender stores it after its claim, so other
+// senders may move it back, and a sender that is killed in between never stores it.
+uint64_t ring_tail(const shm_peer *p);
 
 // The claim that a message just received from the ring has on its buffer, and returning that claim: by number, so that
 // returning it twice (a sender that died while its message was handled) has no further effect, even if another sender

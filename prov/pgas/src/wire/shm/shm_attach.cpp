@@ -28,9 +28,8 @@ takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
 					     : !process_alive(holder, e.start_time);
 	if (!left && !gone)
 		return takeover::busy;
-	if (!left) { // it died without detaching: none of its messages is after the tail
-		const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
-		pgas_claim(&e.left, &left, tail ? tail : 1);
+	if (!left) { // it died without detaching: none of its slots is after the tail
+		pgas_claim(&e.left, &left, ring_tail(p));
 		left = pgas_load_acquire(&e.left);
 	}
 	if (!left || pgas_load_acquire(&p->ring->head) < left)
@@ -87,8 +86,7 @@ int shm_attach(const ep_core *ep, shm_peer *p)
 void shm_detach(shm_peer *p)
 {
 	attach_entry &e = p->seg.at<attach_entry>(kAttachOff)[p->attach];
-	const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
-	pgas_store_release(&e.left, tail ? tail : 1); // pairs with load_acquire in take_over()
+	pgas_store_release(&e.left, ring_tail(p)); // pairs with load_acquire in take_over()
 }
 
 } // namespace pgas

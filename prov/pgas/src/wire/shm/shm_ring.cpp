@@ -229,6 +229,21 @@ template <class Fill>
 
 } // namespace
 
+uint64_t ring_tail(const shm_peer *p)
+{
+	const pgas_slot *const slots = slots_of(p->ring);
+	const uint64_t head = pgas_load_acquire(&p->ring->head);
+	uint64_t pos = pgas_load_acquire(&p->ring->tail_hint);
+	if (pos - head > p->mask + 1) // no sender wrote that
+		pos = head;
+	for (uint64_t steps = 0; steps <= 2 * (p->mask + 1); steps++, pos++) {
+		const uint64_t state = pgas_load_acquire(&slots[pos & p->mask].state);
+		if (slot_distance(state, pos) < 0 || slot_state_of(state, pos) == slot_state::free)
+			break;
+	}
+	return pos ? pos : 1; // 0 has a meaning of its own in attach_entry::left
+}
+
 int ring_send(shm_peer *p, const ring_message &m)
 {
 	return send_filled(p, m, m.head_len + m.iov_len, nullptr, 0, [&m](char *dst) { gather(m, dst); });
