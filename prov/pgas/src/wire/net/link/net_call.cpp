@@ -48,14 +48,13 @@ channel *channel_new(net_link &l, const std::string &address)
 	}
 	channel *made = c.get();
 	l.channels[made->number] = std::move(c);
+	l.by_address.emplace(address, made);
 	return made;
 }
 
 channel *channel_discard(channel &c)
 {
-	net_link &l = *c.link;
-	l.holes.push_back(c.number);
-	l.channels[c.number].reset();
+	channel_drop(c);
 	return nullptr;
 }
 
@@ -117,10 +116,15 @@ bool is_answered(const net_link &l, const std::string &address)
 
 channel *channel_to(net_link &l, const std::string &address)
 {
-	for (const auto &c : l.channels)
-		if (c && c->address == address && c->state != channel_state::over && (c->called || c->open()))
-			return c.get();
-	return nullptr;
+	channel *found = nullptr; // the one with the least number
+	const auto [begin, end] = l.by_address.equal_range(address);
+	for (auto it = begin; it != end; ++it) {
+		channel *c = it->second;
+		if (c->state != channel_state::over && (c->called || c->open()) &&
+		    (!found || c->number < found->number))
+			found = c;
+	}
+	return found;
 }
 
 channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t caller)

@@ -48,6 +48,15 @@ std::string link_show(const net_link &l, const std::string &address)
 
 // --- channels --------------------------------------------------------------------------------------------------------
 
+void channel_drop(channel &c)
+{
+	net_link &l = *c.link;
+	const auto [begin, end] = l.by_address.equal_range(c.address);
+	l.by_address.erase(std::find_if(begin, end, [&c](const auto &entry) { return entry.second == &c; }));
+	l.holes.push_back(c.number);
+	l.channels[c.number].reset();
+}
+
 // Frees a channel that is over and has no references, unless the port still has packets of it.
 void channel_free(channel &c)
 {
@@ -59,8 +68,7 @@ void channel_free(channel &c)
 			return;
 	if (c.line)
 		l.port->ops->remove(*l.port, c.line);
-	l.holes.push_back(c.number);
-	l.channels[c.number].reset();
+	channel_drop(c);
 }
 
 void channel_release(channel &c)

@@ -27,6 +27,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -170,6 +171,7 @@ struct net_link {
 	uint64_t id = 0;
 	std::string address;                            // our own, packed
 	std::vector<std::unique_ptr<channel>> channels; // by number; number 0 is never used
+	std::unordered_multimap<std::string, channel *> by_address;
 	std::vector<uint32_t> holes;
 	std::vector<channel *> busy; // with something to send, or an acknowledgement owed
 	packet *spare = nullptr;
@@ -283,6 +285,7 @@ bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowled
 void backlog_push(channel &c);
 void channel_busy(channel &c);
 void packet_over(net_link &l, packet *p, int status);
+void channel_drop(channel &c); // frees it
 void channel_free(channel &c); // if it is over and has no references
 // The port has no way to the peer any more. Calls again if that may help, otherwise ends the channel.
 void line_gone(channel &c, int status, const char *what);
