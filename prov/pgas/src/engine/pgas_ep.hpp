@@ -4,6 +4,7 @@
 // else, shared by the endpoint and its aliases.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,7 +44,8 @@ struct ep_core {
 	std::vector<word_run *> runs;             // of peers whose wire offers one (peer_offer_run), by rank
 	mapping open_peers;                       // the same as an array, for peers whose ring is in the fronts
 	rx_queue msg, tagged;
-	std::vector<rx_entry *> rx_spare;
+	std::deque<rx_entry> rx_entries;  // all of them
+	std::vector<rx_entry *> rx_spare; // those that are not in use
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
 	uint32_t one_sided = 0; // kept one-sided operations, as in peer::one_sided
 	uint64_t next_op = 1;

@@ -11,7 +11,7 @@ namespace pgas {
 rx_entry *rx_alloc(ep_core *ep)
 {
 	if (ep->rx_spare.empty())
-		return new rx_entry;
+		return &ep->rx_entries.emplace_back();
 	rx_entry *e = ep->rx_spare.back();
 	ep->rx_spare.pop_back();
 	e->clear();
@@ -60,26 +60,17 @@ void rx_finish(ep_core *ep, rx_entry *rx, completion &c)
 
 void rx_drop_all(ep_core *ep)
 {
-	for (wire_ep *base_ep : ep->wires_on()) {
-		for (op &o : base_ep->pending) {
-			if (!o.rx)
-				continue;
-			rx_drop_landing(o.rx);
-			if (rx_entry *parent = o.rx->parent; parent && --parent->children == 0 && parent->retired)
-				delete parent; // otherwise it is still posted
-			delete o.rx;
-		}
-	}
-	for (rx_queue *q : {&ep->tagged, &ep->msg}) {
+	for (wire_ep *base_ep : ep->wires_on())
+		for (const op &o : base_ep->pending)
+			if (o.rx)
+				rx_drop_landing(o.rx);
+	for (rx_queue *q : {&ep->tagged, &ep->msg})
 		while (rx_entry *rx = q->first) {
 			q->take(rx);
 			rx_drop_landing(rx);
-			delete rx;
 		}
-	}
-	for (rx_entry *rx : ep->rx_spare)
-		delete rx;
 	ep->rx_spare.clear();
+	ep->rx_entries.clear();
 }
 
 } // namespace pgas
