@@ -405,7 +405,7 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 		if (!p->wire->claim)
 			return -FI_EOPNOTSUPP;
 		place->peer_ = addr;
-		place->line_ = p->line;
+		place->line_ = p->line.get();
 		return p->wire->claim(*p, len, place);
 	});
 }
@@ -414,7 +414,7 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 peer *place_holder(ep_core *ep, const fi_pgas_place *place)
 {
 	peer *p = place->peer_ < ep->peers.size() ? ep->peers[place->peer_].get() : nullptr;
-	return p && p->state == peer_state::connected && p->line == place->line_ ? p : nullptr;
+	return p && p->state == peer_state::connected && p->line.get() == place->line_ ? p : nullptr;
 }
 
 int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t len) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The operations that a wire keeps for an endpoint: in the order of submission, and found by number in constant time. An
-// operation that is over leaves its memory to the next one, so an endpoint that keeps no more operations than before
+// The operations that a wire keeps for an endpoint: in the order of submission, and found by number in constant time.
+// An operation that is over leaves its memory to the next one, so an endpoint that keeps no more operations than before
 // allocates nothing.
 #pragma once
 

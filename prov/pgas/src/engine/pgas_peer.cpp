@@ -27,7 +27,7 @@ void drop_line(peer *p)
 		p->why = p->wire->reason(*p);
 	if (p->line)
 		p->wire->disconnect(*p);
-	p->line = nullptr;
+	p->line.reset();
 	p->dead_flag = &g_nobody_dead;
 }
 

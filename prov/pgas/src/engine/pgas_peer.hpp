@@ -21,9 +21,9 @@ struct peer {
 	// The wire that reaches this peer. No other wire is ever given it: the functions below ensure that.
 	const wire_ops *wire = nullptr;
 	wire_ep *owner = nullptr;
-	wire_ep *only = nullptr;   // of a stranger: it arrived over this wire, and responses use no other
-	std::string part;          // the part of its address that `wire` connects to
-	wire_peer *line = nullptr; // the wire's own state for this peer
+	wire_ep *only = nullptr; // of a stranger: it arrived over this wire, and responses use no other
+	std::string part;        // the part of its address that `wire` connects to
+	wire_peer_owner line{nullptr, [](wire_peer *) {}}; // the wire's own state for this peer
 	const std::atomic<bool> *dead_flag = &g_nobody_dead;
 	peer_state state = peer_state::fresh;
 	uint32_t one_sided = 0; // pending one-sided operations to it
@@ -57,7 +57,7 @@ Line &peer_line(const peer &p, const wire_ops &wire)
 {
 	if (PGAS_UNLIKELY(p.wire != &wire))
 		peer_of_another_wire(p, wire);
-	return *static_cast<Line *>(p.line);
+	return *static_cast<Line *>(p.line.get());
 }
 // For wires: put_word() may append to this run whatever goes to the peer's address. Null: not any more.
 void peer_offer_run(peer &p, word_run *run);

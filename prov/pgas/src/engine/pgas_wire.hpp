@@ -58,6 +58,13 @@ struct wire_ep {
 };
 
 struct wire_peer {};
+// Owns a wire's state for a peer, and frees it as the type that the wire made.
+using wire_peer_owner = std::unique_ptr<wire_peer, void (*)(wire_peer *)>;
+template <class Peer>
+wire_peer_owner own_wire_peer(std::unique_ptr<Peer> p)
+{
+	return {p.release(), [](wire_peer *w) { delete static_cast<Peer *>(w); }};
+}
 
 // --- types of the interface ------------------------------------------------------------------------------------------
 
@@ -155,7 +162,7 @@ struct wire_ops {
 	// sent were processed. bury: the peer is dead; true when it may be disconnected, false when a thread may still
 	// be accessing its memory, which was given back as far as possible.
 	int (*connect)(wire_ep &ep, peer &p, std::string_view part);
-	void (*disconnect)(peer &p); // frees peer::line; the caller then clears it
+	void (*disconnect)(peer &p); // the caller then frees peer::line
 	bool (*departed)(const peer &p);
 	bool (*silent)(const wire_ep &ep, const peer &p);
 	bool (*bury)(peer &p);

@@ -191,16 +191,16 @@ int loop_connect(wire_ep &, peer &dest, std::string_view part)
 	if (!read_token(part, token))
 		return -FI_EINVAL;
 	if (!dest.line) {
-		auto *p = new loop_peer;
+		auto p = std::make_unique<loop_peer>();
 		p->token = token;
-		dest.line = p;
+		dest.line = own_wire_peer(std::move(p));
 	}
 	return ++loop_of(dest).tries < kConnectTries ? -FI_EAGAIN : 0;
 }
 
-void loop_disconnect(peer &p)
+void loop_disconnect(peer &)
 {
-	delete &loop_of(p);
+	// peer::line is all that there is
 }
 
 bool loop_departed(const peer &p)

@@ -186,7 +186,7 @@ inline net_peer &net_of(const peer &p)
 }
 inline net_side &side_of(const channel &c)
 {
-	return *static_cast<net_side *>(c.client);
+	return *static_cast<net_side *>(c.client.get());
 }
 
 // May the current executor complete operations of this endpoint?

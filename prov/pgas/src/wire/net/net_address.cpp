@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The net wire's part of an address: the letter of the port, then the port's address and the endpoint's number in base64.
+// The net wire's part of an address: the letter of the port, then the port's address and the endpoint's number in
+// base64.
 #include "net_address.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The memory that ports work on directly: pieces of our regions that are registered with the port, and what peers told us
-// of theirs. A piece of a peer's region is asked for once, and remembered.
+// The memory that ports work on directly: pieces of our regions that are registered with the port, and what peers told
+// us of theirs. A piece of a peer's region is asked for once, and remembered.
 //
 // The owner registers with the port what is requested, and no more: a port that pins memory would make the reserved
 // part of a heap real. When the owner closes the region, it tells all peers to which it gave a key.

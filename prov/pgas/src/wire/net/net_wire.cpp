@@ -33,7 +33,7 @@ void opened(void *self, channel &c)
 	auto &d = *static_cast<net_domain *>(self);
 	PGAS_INFO(FI_LOG_EP_CTRL, "link: channel %u to %s is open\n", c.number, link_show(*d.l, c.address).c_str());
 	if (!c.client)
-		c.client = new net_side;
+		c.client = {new net_side, [](void *side) { delete static_cast<net_side *>(side); }};
 	d.put_aside = true; // poll words change: every endpoint polls once
 }
 
@@ -51,8 +51,7 @@ void ended(void *self, channel &c)
 		return;
 	for (const auto &[number, index] : side_of(c).sources)
 		source_free(d, index);
-	delete &side_of(c);
-	c.client = nullptr;
+	c.client.reset();
 }
 
 const char *name_of(void *self, uint16_t endpoint)
@@ -219,10 +218,9 @@ int net_domain_open(domain &dom, wire_domain **out)
 
 void net_domain_close(wire_domain *base)
 {
-	net_domain &d = net_of(*base);
-	net_thread_stop(d);
-	link_close(*d.l);
-	delete &d;
+	const std::unique_ptr<net_domain> d(&net_of(*base));
+	net_thread_stop(*d);
+	link_close(*d->l);
 }
 
 int net_ep_open(wire_domain &base, ep_core &ep, wire_ep **out)
@@ -273,7 +271,8 @@ void net_ep_leave(wire_ep &base_ep)
 
 void net_ep_close(wire_ep *base_ep)
 {
-	net_ep *ep = &net_of(*base_ep);
+	const std::unique_ptr<net_ep> owner(&net_of(*base_ep));
+	net_ep *ep = owner.get();
 	net_domain &d = *ep->dom;
 	d.eps[ep->number] = nullptr;
 	for (auto &c : d.l->channels)
@@ -287,7 +286,6 @@ void net_ep_close(wire_ep *base_ep)
 	for (auto &t : d.transfers)
 		if (t->ep == ep)
 			t->ep = nullptr;
-	delete ep;
 }
 
 // --- connections -----------------------------------------------------------------------------------------------------
@@ -305,11 +303,12 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 			return -FI_EHOSTUNREACH;
 		c->users++;
 		net_unwatch(d);
-		auto *p = new net_peer;
+		auto p = std::make_unique<net_peer>();
 		p->c = c;
 		p->dst = a.endpoint;
-		dest.line = p;
-		peer_offer_run(dest, &p->run);
+		word_run &run = p->run;
+		dest.line = own_wire_peer(std::move(p));
+		peer_offer_run(dest, &run);
 		for (ep_core *ep : d.dom->eps)
 			if (ep->enabled)
 				ep_update_polls(ep); // from now on the link may deliver something
@@ -333,7 +332,6 @@ void net_disconnect(peer &p)
 	peer_offer_run(p, nullptr);
 	straight_forget(*line->c, line->straight.get());
 	channel_release(*line->c);
-	delete line;
 }
 
 bool net_silent(const wire_ep &ep, const peer &p)

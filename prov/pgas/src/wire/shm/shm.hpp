@@ -179,7 +179,7 @@ inline shm_peer &shm_line(const peer &p)
 }
 inline shm_peer &shm_of(const peer &p) // for a peer whose own table was called: transfers have no instruction to spare
 {
-	return *static_cast<shm_peer *>(p.line);
+	return *static_cast<shm_peer *>(p.line.get());
 }
 
 // --- connections -----------------------------------------------------------------------------------------------------

@@ -270,8 +270,9 @@ int shm_connect(wire_ep &ep, peer &dest, std::string_view part)
 		return err;
 	}
 	dest.dead_flag = &p->rdom->dead;
-	dest.line = p.get();
-	open_to_inline_code(&shm_of(ep), p.release());
+	shm_peer *line = p.get();
+	dest.line = own_wire_peer(std::move(p));
+	open_to_inline_code(&shm_of(ep), line);
 	return 0;
 }
 
@@ -282,7 +283,6 @@ void shm_disconnect(peer &dest)
 	shm_detach(p);
 	dest.dead_flag = &g_nobody_dead;
 	remote_domain_put(p->rdom);
-	delete p;
 }
 
 bool shm_departed(const peer &p)

@@ -131,7 +131,7 @@ struct channel {
 	uint32_t users = 0;     // the client's references
 	int why = 0;            // -FI_E*, when it is over
 	std::string reason;     // for log messages
-	void *client = nullptr;
+	std::unique_ptr<void, void (*)(void *)> client{nullptr, [](void *) {}}; // what the client keeps for it
 
 	bool open() const { return state == channel_state::open; }
 	bool clear() const { return unacked.empty() && !straight_out; } // everything sent was run
