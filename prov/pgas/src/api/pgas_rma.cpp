@@ -118,7 +118,7 @@ template <bool kMayGoStraight>
 	domain *dom = ep->dom;
 	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
 		return -FI_EAGAIN;
-	word_run *run = dest < ep->runs.size() ? ep->runs[dest] : nullptr;
+	word_run *const run = PGAS_LIKELY(dest < ep->runs.size()) ? ep->runs[dest] : nullptr;
 	if (kMayGoStraight && run && addr - run->base < run->span) {
 		if (PGAS_UNLIKELY(run->straight(run->self, addr - run->base, value, len) != 0))
 			return refused(dom->mutex);
