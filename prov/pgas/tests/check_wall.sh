@@ -32,7 +32,7 @@ not_this='pgas_params\.def|m->eager_|pgas_log\.cpp:.*getpid\(\)'
 
 # Functions of wire_ops that take a peer.
 of_peers='connect|disconnect|departed|silent|bury|reason|put|add|ask|rma|rma_direct|amo|send|send_pieces|pull|discard'
-of_peers="$of_peers|pull_over|claim|publish|abandon|control_room|in_order|window"
+of_peers="$of_peers|pull_over|control_room|in_order"
 
 # Prints the lines of the given files with words that common rooms may not have, with their line numbers.
 word_offences()

@@ -306,8 +306,7 @@ int enable(ep_core *ep)
 	}
 	ep->enabled = true;
 	for (wire_ep *base_ep : ep->wires_on())
-		if (base_ep->ops->ep_ready)
-			base_ep->ops->ep_ready(*base_ep);
+		base_ep->ops->ep_ready(*base_ep);
 	ep_update_hot(ep);
 	ep_update_polls(ep);
 	return 0;

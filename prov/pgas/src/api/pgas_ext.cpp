@@ -76,7 +76,7 @@ int mr_direct(fid_mr *f) noexcept
 		const auto *m = reinterpret_cast<mr *>(f);
 		const scoped_lock lock(m->dom->mutex);
 		for (wire_domain *d : m->dom->wires)
-			if (d && m->kind && d->ops->mr_direct && d->ops->mr_direct(*d, *m))
+			if (d && m->kind && d->ops->mr_direct(*d, *m))
 				return 1;
 		return 0;
 	});
@@ -90,8 +90,8 @@ int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
 		peer *p;
 		if (const int err = peer_get(ep, addr, &p))
 			return err;
-		if (p->wire->window)
-			p->wire->window(*p->owner, *p);
+		if (p->wire->caps & kWireOwnHost)
+			g_host.window(*p->owner, *p);
 		const pgas_ep *front = front_of(fid);
 		*base = front->check[addr].bound8 ? reinterpret_cast<void *>(front->check[addr].base) : nullptr;
 		return 0;
@@ -110,9 +110,8 @@ int symmetric(fid_ep *fid, const void *base) noexcept
 		const key0_layout &layout = ep->dom->layout;
 		if (layout.given() && bias && bias != layout.base)
 			return -FI_EINVAL;
-		for (wire_ep *base_ep : ep->wires_on())
-			if (base_ep->ops->windows_rebias)
-				base_ep->ops->windows_rebias(*base_ep, front, bias);
+		if (ep->host())
+			g_host.windows_rebias(*ep->host(), front, bias);
 		front->bias = bias;
 		return 0;
 	});
@@ -129,7 +128,7 @@ bool flushed(ep_core *ep, uint64_t mark)
 {
 	for (wire_ep *base_ep : ep->wires_on()) {
 		const bool waits = !base_ep->pending.empty() && base_ep->pending.front().id < mark;
-		if (waits || (base_ep->ops->flush && base_ep->ops->flush(*base_ep) != 0))
+		if (waits || base_ep->ops->flush(*base_ep) != 0)
 			return false;
 	}
 	return true;
@@ -164,7 +163,7 @@ int settled(fid_ep *fid) noexcept
 // True when no later operation can overtake an earlier one of this endpoint.
 bool all_in_order(const ep_core *ep)
 {
-	const auto keeps_all = [](const wire_ep *base_ep) { return !base_ep->ops->flush; };
+	const auto keeps_all = [](const wire_ep *base_ep) { return !(base_ep->ops->caps & kWireFlushes); };
 	if (!ep->one_sided && std::ranges::all_of(ep->wires_on(), keeps_all))
 		return true;
 	return std::ranges::all_of(ep->peers, [](const auto &p) { return !p || !p->line || peer_in_order(*p); });
@@ -202,7 +201,7 @@ size_t reason(fid_ep *fid, fi_addr_t addr, char *text, size_t room) noexcept
 	const peer *p = peer_known(ep, addr);
 	if (!p || !room)
 		return 0;
-	const std::string &why = p->line && p->wire->reason ? p->wire->reason(*p) : p->why;
+	const std::string &why = p->line && (p->wire->caps & kWireReasons) ? p->wire->reason(*p) : p->why;
 	const size_t len = std::min(why.size(), room - 1);
 	memcpy(text, why.data(), len);
 	text[len] = 0;
@@ -267,7 +266,7 @@ bool surely_nothing(const ep_core *ep)
 void update_poll_heads(ep_core *ep)
 {
 	const bool one_queue = ep->rx_cq && (!ep->tx_cq || ep->tx_cq == ep->rx_cq);
-	if (!one_queue || !cq_step_poll(ep->rx_cq, *ep->wire_eps[0]))
+	if (!one_queue || !cq_step_poll(ep->rx_cq, ep))
 		ep_update_heads(ep);
 }
 
@@ -286,7 +285,7 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 			ep_progress(ep);
 		size_t taken = 0;
 		if (PGAS_LIKELY(ep->msg.waiting.empty()))
-			taken = ep->wire_eps[0]->ops->take(*ep->wire_eps[0], m, count);
+			taken = g_host.take(*ep->host(), m, count);
 		if (PGAS_LIKELY(taken)) {
 			update_poll_heads(ep);
 			return static_cast<int>(taken);
@@ -307,10 +306,10 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 	return taken == 1 ? 0 : taken;
 }
 
-void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
+void message_release(fid_ep *, fi_pgas_message *m) noexcept
 {
 	if (PGAS_LIKELY(m->state_))
-		core_of(fid)->wire_eps[0]->ops->give_back(m, 1);
+		g_host.give_back(m, 1);
 	else
 		delete static_cast<unexpected *>(m->place_);
 }
@@ -322,7 +321,7 @@ void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 	while (in_place < count && PGAS_LIKELY(m[in_place].state_))
 		in_place++;
 	if (PGAS_LIKELY(in_place))
-		core_of(fid)->wire_eps[0]->ops->give_back(m, in_place);
+		g_host.give_back(m, in_place);
 	for (size_t i = in_place; i < count; i++)
 		message_release(fid, &m[i]);
 }
@@ -350,15 +349,15 @@ int claim_as_thread(peer &p, fi_addr_t addr, size_t len, fi_pgas_place *place)
 {
 	place->peer_ = addr;
 	place->line_ = nullptr; // marks the place for publish and abandon
-	return p.wire->claim(p, len, place);
+	return g_host.claim(p, len, place);
 }
 
 // The caller keeps the place when there is no room for it in the ring (-FI_EAGAIN).
 int publish_as_thread(peer &p, fi_pgas_place *place, size_t head_len, size_t len)
 {
-	const int rc = len <= place->room && head_len <= len ? p.wire->publish(p, place, head_len, len) : -FI_EINVAL;
+	const int rc = len <= place->room && head_len <= len ? g_host.publish(p, place, head_len, len) : -FI_EINVAL;
 	if (PGAS_UNLIKELY(rc && rc != -FI_EAGAIN))
-		p.wire->abandon(p, place);
+		g_host.abandon(p, place);
 	return rc;
 }
 
@@ -373,7 +372,7 @@ int send_as_thread(peer &p, fi_addr_t addr, const void *head, size_t head_len, c
 		memcpy(static_cast<char *>(place.buf) + head_len, data, len);
 	rc = publish_as_thread(p, &place, head_len, head_len + len);
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
-		p.wire->abandon(p, &place);
+		g_host.abandon(p, &place);
 	return rc;
 }
 
@@ -402,11 +401,11 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 		peer *p;
 		if (const int err = peer_for_message(ep, addr, &p))
 			return err;
-		if (!p->wire->claim)
+		if (!(p->wire->caps & kWireOwnHost))
 			return -FI_EOPNOTSUPP;
 		place->peer_ = addr;
 		place->line_ = p->line.get();
-		return p->wire->claim(*p, len, place);
+		return g_host.claim(*p, len, place);
 	});
 }
 
@@ -427,10 +426,10 @@ int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t l
 		peer *p = place_holder(ep, place);
 		if (!p)
 			return -FI_ECONNRESET;
-		const int rc = len <= place->room && head_len <= len ? p->wire->publish(*p, place, head_len, len)
+		const int rc = len <= place->room && head_len <= len ? g_host.publish(*p, place, head_len, len)
 								     : -FI_EINVAL;
 		if (rc && rc != -FI_EAGAIN)
-			p->wire->abandon(*p, place);
+			g_host.abandon(*p, place);
 		return rc;
 	});
 }
@@ -440,11 +439,11 @@ void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
 	ep_core *ep = core_of(fid);
 	if (!place->line_) {
 		peer &p = *open_peers_of(ep)[place->peer_];
-		return p.wire->abandon(p, place);
+		return g_host.abandon(p, place);
 	}
 	scoped_lock lock(ep->dom->mutex);
 	if (peer *p = place_holder(ep, place))
-		p->wire->abandon(*p, place);
+		g_host.abandon(*p, place);
 }
 
 int peers_watched(fid_domain *f) noexcept

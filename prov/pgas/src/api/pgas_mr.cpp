@@ -145,21 +145,21 @@ void show(mr *m)
 {
 	m->open = true;
 	for (wire_domain *d : m->dom->wires)
-		if (d && d->ops->mr_show)
+		if (d)
 			d->ops->mr_show(*d, *m);
 }
 
 void close_on_wires(mr *m)
 {
 	for (wire_domain *d : m->dom->wires)
-		if (d && d->ops->mr_close)
+		if (d)
 			d->ops->mr_close(*d, *m);
 }
 
 int open_on_wires(mr *m)
 {
 	for (wire_domain *d : m->dom->wires) {
-		if (!d || !d->ops->mr_open)
+		if (!d)
 			continue;
 		if (const int err = d->ops->mr_open(*d, *m)) {
 			close_on_wires(m);

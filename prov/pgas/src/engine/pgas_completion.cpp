@@ -67,7 +67,7 @@ void cq_update_poll(cq_core *cq)
 		const ep_core *ep = cq->eps[0];
 		const bool to_take = !ep->msg.waiting.empty() && (ep->in_place || !ep->msg.first); // by message_take
 		const bool waits = ep_keeps(ep) || to_take;
-		poll = waits || !noticed(ep) ? nullptr : ep->wire_eps[0]->ops->poll_word(*ep->wire_eps[0], &ready);
+		poll = waits || !noticed(ep) ? nullptr : g_host.poll_word(*ep->host(), &ready);
 		if (!poll) {
 			poll = &g_always;
 			ready = g_always;
@@ -79,15 +79,13 @@ void cq_update_poll(cq_core *cq)
 }
 
 // Nothing else that cq_update_poll() checks has changed: a queue that polled the wire's word polls its next word.
-bool cq_step_poll(cq_core *cq, const wire_ep &ep)
+bool cq_step_poll(cq_core *cq, const ep_core *ep)
 {
 	pgas_cq *front = cq->front;
 	if (front->poll == &g_always || front->poll == &g_never)
 		return false;
 	uint64_t ready = 1;
-	const uint64_t *poll = ep.ops->poll_word(ep, &ready);
-	if (!poll)
-		return false;
+	const uint64_t *poll = g_host.poll_word(*ep->host(), &ready);
 	pgas_store_relaxed(&front->poll_ready, ready);
 	pgas_store_relaxed(&front->poll, poll);
 	return true;

@@ -52,7 +52,7 @@ void cq_update_queued(cq_core *cq); // after entries were added or removed
 void cq_update_poll(cq_core *cq);   // after the word that one of its endpoints polls changed
 // The same after a message was taken from the first wire of its only endpoint, and nothing else happened. False: it
 // does not poll that wire alone, and nothing was done.
-bool cq_step_poll(cq_core *cq, const wire_ep &ep);
+bool cq_step_poll(cq_core *cq, const ep_core *ep);
 void cq_force_look(cq_core *cq); // called by a wire's thread: the next read takes the cold path
 
 // A counter that peers increment directly. It lies in memory that they can reach (domain::counters).

@@ -68,6 +68,7 @@ struct domain {
 	bool (*peer_stopped)(void *context, fi_addr_t peer) = nullptr;
 	void *peer_stopped_context = nullptr;
 	bool hot_allowed() const { return !shared_by_threads; }
+	wire_domain &host() const { return *wires[0]; } // for calls of host_ops
 };
 // A hint to the progress thread. Two concurrent calls may count as one; it only matters that the number changes.
 inline void domain_polled(domain *dom)

@@ -134,10 +134,8 @@ void ep_update_hot(ep_core *ep)
 			set_field(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
 		}
 		// the invariant of pgas_types.h: windows only on fronts that may take the fast path
-		if (front->hot_inject != PGAS_MAGIC_HOT)
-			for (wire_ep *base_ep : ep->wires_on())
-				if (base_ep->ops->windows_close)
-					base_ep->ops->windows_close(*base_ep, front);
+		if (front->hot_inject != PGAS_MAGIC_HOT && ep->host())
+			g_host.windows_close(*ep->host(), front);
 		const bool own = front->op_flags & FI_PGAS_PRIVATE;
 		const auto counter = [&](cntr_core *c) { return c && !own ? &c->front->count : &front->unbound_; };
 		set_field(front->wr_cntr, counter(ep->c_write));

@@ -23,7 +23,7 @@ constexpr uint64_t kRetryNs = 50'000'000; // after this time, try again to reach
 // Releases the wire's state for a peer, connected or connecting.
 void drop_line(peer *p)
 {
-	if (p->line && p->wire->reason)
+	if (p->line && (p->wire->caps & kWireReasons))
 		p->why = p->wire->reason(*p);
 	if (p->line)
 		p->wire->disconnect(*p);

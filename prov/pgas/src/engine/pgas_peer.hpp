@@ -81,7 +81,7 @@ inline void peer_discard(peer &sender, const char *bytes)
 // The next operation submitted runs at the peer after everything before it.
 inline bool peer_in_order(const peer &p)
 {
-	return p.wire->in_order ? p.wire->in_order(p) : !p.one_sided;
+	return p.wire->in_order(p);
 }
 // Sets *out to the connected peer behind an address, or returns an error. Connects on first use.
 int peer_get(ep_core *ep, fi_addr_t addr, peer **out);

@@ -96,7 +96,7 @@ int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t pos, uint64_t ke
 	auto *ep = reinterpret_cast<ep_core *>(front->core);
 	scoped_lock lock(ep->dom->mutex);
 	peer *p = peer_connected(ep, addr);
-	if (!p || !p->wire->put)
+	if (!p)
 		return kNoShortWay;
 	const int rc = send(*p, key ? pos : key0_offset(front, ep->dom->layout, pos));
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
@@ -131,7 +131,7 @@ static int ask_word(fid_ep *fid, fi_addr_t dest, uint64_t addr, word_question &q
 	await(ep, [&] {
 		if (rc == -FI_EAGAIN) {
 			peer *p = peer_connected(ep, dest);
-			rc = p && p->wire->ask ? p->wire->ask(*p->owner, *p, q) : int{kNoShortWay};
+			rc = p ? p->wire->ask(*p->owner, *p, q) : int{kNoShortWay};
 		}
 		return rc == kKept ? q.over : rc != -FI_EAGAIN;
 	});

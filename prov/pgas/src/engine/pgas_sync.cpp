@@ -13,19 +13,18 @@ namespace pgas {
 uint32_t sleep_announce(domain *dom)
 {
 	for (size_t i = 0; i < kWiresMost && dom->wires[i]; i++)
-		if (dom->wires[i]->ops->asleep)
-			dom->wires[i]->ops->asleep(*dom->wires[i]);
-	return dom->wires[0]->ops->announce(*dom->wires[0]);
+		dom->wires[i]->ops->asleep(*dom->wires[i]);
+	return g_host.announce(dom->host());
 }
 
 void sleep_until_woken(domain *dom, uint32_t ticket, uint64_t max_ns)
 {
-	dom->wires[0]->ops->sleep(*dom->wires[0], ticket, max_ns);
+	g_host.sleep(dom->host(), ticket, max_ns);
 }
 
 void domain_wake(domain *dom)
 {
-	dom->wires[0]->ops->wake(*dom->wires[0]);
+	g_host.wake(dom->host());
 }
 
 // --- the lock that protects lists ------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ const wire_list &wires()
 bool wires_reach_others(bool ask)
 {
 	for (const wire_ops *w : kAllWires)
-		if (w->possible && w->possible(ask))
+		if (w->possible(ask))
 			return true;
 	return false;
 }
@@ -47,7 +47,7 @@ bool wires_reach_others(bool ask)
 fid_nic *wires_nic()
 {
 	for (const wire_ops *w : kAllWires)
-		if (fid_nic *nic = w->nic ? w->nic() : nullptr)
+		if (fid_nic *nic = w->nic())
 			return nic;
 	return nullptr;
 }
@@ -55,7 +55,7 @@ fid_nic *wires_nic()
 bool wires_ask_libfabric()
 {
 	for (const wire_ops *w : kAllWires)
-		if (w->asks && w->asks())
+		if (w->asks())
 			return true;
 	return false;
 }
@@ -98,7 +98,7 @@ std::string wire_obstacle(const ep_core &ep, std::string_view parts)
 		std::string_view rest;
 		const wire_ops *w = wire_of_part(p, rest);
 		for (const wire_ep *base_ep : ep.wires_on())
-			if (base_ep->ops == w && w->obstacle && why.empty())
+			if (base_ep->ops == w && why.empty())
 				why = w->obstacle(*base_ep, rest);
 	}
 	return why;

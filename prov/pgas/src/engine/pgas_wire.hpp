@@ -4,7 +4,7 @@
 // lies in its own folder (shm/, loop/, net/), in objects that begin with wire_domain, wire_ep and wire_peer; the rest
 // of the provider calls it only through one table of functions. docs/ADDING.md explains how to add a wire.
 //
-// All calls are made under the domain's lock. Entries marked (may be null) are optional.
+// All calls are made under the domain's lock, except where host_ops says otherwise.
 #pragma once
 
 #include <deque>
@@ -120,63 +120,87 @@ inline constexpr int kCostOtherHost = 3;
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
+// What a wire may do besides what every wire does.
+enum wire_caps : uint32_t {
+	kWireOwnHost = 1, // its peers share memory with us: calls of host_ops take them
+	kWireFlushes = 2, // what is not pending may still be on its way: flush()
+	kWireReasons = 4, // it knows why a peer is lost: reason()
+};
+
+// No entry is null. A wire need not name the entries that have a default here, which does nothing.
 struct wire_ops {
 	const char *name; // prefix of its address parts, before the '/'; "": no prefix
 	wire_limits limits;
+	uint32_t caps = 0; // of wire_caps
 
-	// Before there is a domain (may be null, all three). possible: could there be a wire to other hosts? With `ask`
-	// it finds out, which takes time; without, it judges by what the system shows. nic: the adapter that the wire
-	// would choose by default; null: none. asks: this thread is querying libfabric for another provider right now,
-	// so ours must not respond.
-	bool (*possible)(bool ask);
-	fid_nic *(*nic)();
-	bool (*asks)();
+	// Before there is a domain. possible: could there be a wire to other hosts? With `ask` it finds out, which
+	// takes time; without, it judges by what the system shows. nic: the adapter that the wire would choose by
+	// default; null: none. asks: this thread is querying libfabric for another provider right now, so ours must
+	// not respond.
+	bool (*possible)(bool ask) = [](bool) { return false; };
+	fid_nic *(*nic)() = []() -> fid_nic * { return nullptr; };
+	bool (*asks)() = [] { return false; };
 
-	// Life cycle. domain_open: -FI_ENODATA when this domain does without the wire. ep_leave: the endpoint is
-	// closing, notify the peers; they are disconnected next, then ep_close is called.
+	// Life cycle. domain_open: -FI_ENODATA when this domain does without the wire. ep_ready: the endpoint has its
+	// name and is enabled. ep_leave: the endpoint is closing, notify the peers; they are disconnected next, then
+	// ep_close is called.
 	int (*domain_open)(domain &dom, wire_domain **out);
 	void (*domain_close)(wire_domain *d);
 	int (*ep_open)(wire_domain &d, ep_core &ep, wire_ep **out);
-	void (*ep_ready)(wire_ep &ep); // the endpoint has its name and is enabled (may be null)
+	void (*ep_ready)(wire_ep &ep) = [](wire_ep &) {};
 	void (*ep_leave)(wire_ep &ep);
 	void (*ep_close)(wire_ep *ep);
 
 	// Address. address writes the endpoint's part; tight: in as few characters as possible. canonical rewrites a
 	// part as address() would write it; false: it is not a valid part. show returns readable text (fi_av_straddr);
 	// empty: not a valid part. cost is negative when this endpoint cannot reach the part. obstacle explains why in
-	// readable text, where more than that is known (may be null).
+	// readable text, where more than that is known.
 	void (*address)(const wire_ep &ep, char *part, size_t room, bool tight);
 	bool (*canonical)(std::string_view part, char *out, size_t room);
 	std::string (*show)(std::string_view part);
 	int (*cost)(const wire_ep &ep, std::string_view part);
-	std::string (*obstacle)(const wire_ep &ep, std::string_view part);
+	std::string (*obstacle)(const wire_ep &ep, std::string_view part) = [](const wire_ep &, std::string_view) {
+		return std::string();
+	};
 
-	// Memory (may be null, all three). mr_show is called again when the counters of a published region change.
-	int (*mr_open)(wire_domain &d, mr &m);
-	void (*mr_show)(wire_domain &d, mr &m);
-	void (*mr_close)(wire_domain &d, mr &m);
-	bool (*mr_direct)(wire_domain &d, const mr &m); // see fi_ext_pgas.h (may be null on its own)
+	// Memory. mr_show is called again when the counters of a published region change. mr_direct: see
+	// fi_ext_pgas.h.
+	int (*mr_open)(wire_domain &d, mr &m) = [](wire_domain &, mr &) { return 0; };
+	void (*mr_show)(wire_domain &d, mr &m) = [](wire_domain &, mr &) {};
+	void (*mr_close)(wire_domain &d, mr &m) = [](wire_domain &, mr &) {};
+	bool (*mr_direct)(wire_domain &d, const mr &m) = [](wire_domain &, const mr &) { return false; };
 
 	// Connection. connect returns -FI_EAGAIN while it is in progress, and is called again. It sets peer::line and
 	// peer::dead_flag. departed: the peer closed its endpoint. silent: it will send no more responses, and those it
 	// sent were processed. bury: the peer is dead; true when it may be disconnected, false when a thread may still
-	// be accessing its memory, which was given back as far as possible.
+	// be accessing its memory, which was given back as far as possible. reason: readable text why it is lost;
+	// empty: it is not.
 	int (*connect)(wire_ep &ep, peer &p, std::string_view part);
 	void (*disconnect)(peer &p); // the caller then frees peer::line
 	bool (*departed)(const peer &p);
 	bool (*silent)(const wire_ep &ep, const peer &p);
 	bool (*bury)(peer &p);
-	const std::string &(*reason)(const peer &p); // readable text why it is lost; empty: it is not (may be null)
+	const std::string &(*reason)(const peer &p) = [](const peer &) -> const std::string & {
+		static const std::string unknown;
+		return unknown;
+	};
 
 	// Transfer: submitted or -FI_E*. put and add are the fast paths for an injected write and a plain atomic of one
-	// element, which need no op (may be null): kKept, -FI_EAGAIN, another error, or kNoShortWay: make an op.
-	int (*put)(wire_ep &ep, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
-	int (*add)(wire_ep &ep, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
-	// ask: the same for a read or fetching atomic of one word (may be null); kKept: q.over signals completion.
-	int (*ask)(wire_ep &ep, peer &p, word_question &q);
+	// element, which need no op: kKept, -FI_EAGAIN, another error, or kNoShortWay: make an op.
+	int (*put)(wire_ep &ep, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key) =
+		[](wire_ep &, peer &, const void *, size_t, uint64_t, uint64_t) -> int { return kNoShortWay; };
+	int (*add)(wire_ep &ep, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr,
+		   uint64_t key) = [](wire_ep &, peer &, const void *, fi_datatype, fi_op, uint64_t, uint64_t) -> int {
+		return kNoShortWay;
+	};
+	// ask: the same for a read or fetching atomic of one word; kKept: q.over signals completion.
+	int (*ask)(wire_ep &ep, peer &p, word_question &q) = [](wire_ep &, peer &, word_question &) -> int {
+		return kNoShortWay;
+	};
 	int (*rma)(wire_ep &ep, peer &p, op &o);
-	// Would rma transfer this operation directly to or from its device buffers (op::direct)? Null: no.
-	bool (*rma_direct)(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers);
+	// Would rma transfer this operation directly to or from its device buffers (op::direct)?
+	bool (*rma_direct)(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers) =
+		[](wire_ep &, peer &, const op &, const hmem_list &) { return false; };
 	int (*amo)(wire_ep &ep, peer &p, op &o);
 
 	// Messages. send_pieces: message_send of fi_ext_pgas.h. pull fetches a long message into a receive; kDone: c
@@ -187,15 +211,6 @@ struct wire_ops {
 	int (*pull)(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, completion &c);
 	void (*discard)(peer &sender, const char *bytes);
 	void (*pull_over)(peer &sender, uint64_t sender_op, int status);
-	// In place (first wire only; may be null in others): take returns up to count of the next messages where they
-	// lie; give_back releases their places, from any thread.
-	size_t (*take)(wire_ep &ep, fi_pgas_message *m, size_t count);
-	void (*give_back)(const fi_pgas_message *m, size_t count);
-	// Sending in place (may be null, all three): message_claim, message_publish and message_abandon of
-	// fi_ext_pgas.h.
-	int (*claim)(peer &p, size_t len, fi_pgas_place *place);
-	int (*publish)(peer &p, fi_pgas_place *place, size_t head_len, size_t len);
-	void (*abandon)(peer &p, fi_pgas_place *place);
 	// Identifies a source: its serial, which changes when the number is given to another sender, and its name
 	// (`name` may be null).
 	uint64_t (*sender)(const wire_ep &ep, uint32_t src, ep_name *name);
@@ -205,32 +220,47 @@ struct wire_ops {
 	size_t (*control_room)(const peer &p);
 
 	// Progress. settle: repairs what dead senders left behind; false: call it again. progress: true when something
-	// moved. retries: something is waiting that only a retry can move. poll_word: the word that changes to *ready
-	// when something arrives; null: always call progress. noticed: every arrival is signalled by that word or by
-	// domain_ask_to_look().
+	// moved. retries: something is waiting that only a retry can move. noticed: every arrival is signalled by
+	// host_ops::poll_word or by domain_ask_to_look().
 	bool (*settle)(wire_ep &ep);
 	bool (*progress)(wire_ep &ep);
 	bool (*retries)(const wire_ep &ep);
-	const uint64_t *(*poll_word)(const wire_ep &ep, uint64_t *ready);
 	bool (*noticed)(const wire_ep &ep);
 
-	// Flush (may be null): 0 when everything that was sent and is not in wire_ep::pending is at its target, else
-	// -FI_EAGAIN.
-	int (*flush)(wire_ep &ep);
+	// Flush: 0 when everything that was sent and is not in wire_ep::pending is at its target, else -FI_EAGAIN.
+	int (*flush)(wire_ep &ep) = [](wire_ep &) { return 0; };
 
-	// Wake-up (first wire only; may be null in others, which call domain_wake()). See pgas_domain.hpp.
-	void (*asleep)(wire_domain &d); // an application thread is about to sleep (called on all wires; may be null)
+	// An application thread is about to sleep. Wires wake it by domain_wake().
+	void (*asleep)(wire_domain &d) = [](wire_domain &) {};
+
+	// Order: the next operation submitted to the peer, of any kind and length, runs at the target after everything
+	// submitted to it before.
+	bool (*in_order)(const peer &p);
+};
+
+// What only the memory of this host has. The first wire of a domain and of an endpoint provides it, so these calls take
+// domain::host() and ep_core::host(); and peers whose wire has kWireOwnHost.
+struct host_ops {
+	// In place: take returns up to count of the next messages where they lie; give_back releases their places, from
+	// any thread.
+	size_t (*take)(wire_ep &ep, fi_pgas_message *m, size_t count);
+	void (*give_back)(const fi_pgas_message *m, size_t count);
+	// Sending in place: message_claim, message_publish and message_abandon of fi_ext_pgas.h.
+	int (*claim)(peer &p, size_t len, fi_pgas_place *place);
+	int (*publish)(peer &p, fi_pgas_place *place, size_t head_len, size_t len);
+	void (*abandon)(peer &p, fi_pgas_place *place);
+
+	// The word that changes to *ready when something arrives.
+	const uint64_t *(*poll_word)(const wire_ep &ep, uint64_t *ready);
+
+	// Sleeping and waking: see pgas_domain.hpp.
 	uint32_t (*announce)(wire_domain &d);
 	void (*sleep)(wire_domain &d, uint32_t ticket, uint64_t max_ns);
 	void (*wake)(wire_domain &d);
 
-	// Order (null: in order only while no one-sided operation to the peer is pending): the next operation submitted
-	// to the peer, of any kind and length, runs at the target after everything submitted to it before.
-	bool (*in_order)(const peer &p);
-
-	// Windows: peer memory that inline code accesses directly (may be null, all three). windows_close: closes all
-	// windows of this front. windows_rebias: the front takes addresses with another bias. window: opens the window
-	// of one peer and records that the application will keep addresses in it.
+	// Windows: peer memory that inline code accesses directly. windows_close: closes all windows of this front.
+	// windows_rebias: the front takes addresses with another bias. window: opens the window of one peer and records
+	// that the application will keep addresses in it.
 	void (*windows_close)(wire_ep &ep, pgas_ep *front);
 	void (*windows_rebias)(wire_ep &ep, pgas_ep *front, uint64_t bias);
 	void (*window)(wire_ep &ep, peer &p);
@@ -240,6 +270,7 @@ struct wire_ops {
 
 extern const wire_ops g_shm_wire; // shm/
 extern const wire_ops g_net_wire; // net/
+extern const host_ops g_host;     // shm/
 // loop/: the library of the tests, which alone has it, sets it when it is loaded. Null: this is another library.
 extern const wire_ops *g_test_wire;
 

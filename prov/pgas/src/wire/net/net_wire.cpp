@@ -411,16 +411,16 @@ bool net_in_order(const peer &p)
 
 } // namespace
 
-const wire_ops g_net_wire = {
+constinit const wire_ops g_net_wire = {
 	.name = "n",
 	.limits = {.sources = kSourcesMost},
+	.caps = kWireFlushes | kWireReasons,
 	.possible = link_possible,
 	.nic = link_nic,
 	.asks = link_asks,
 	.domain_open = net_domain_open,
 	.domain_close = net_domain_close,
 	.ep_open = net_ep_open,
-	.ep_ready = nullptr,
 	.ep_leave = net_ep_leave,
 	.ep_close = net_ep_close,
 	.address = net_address_of,
@@ -428,8 +428,6 @@ const wire_ops g_net_wire = {
 	.show = net_show,
 	.cost = net_cost,
 	.obstacle = net_obstacle,
-	.mr_open = nullptr,
-	.mr_show = nullptr,
 	.mr_close = keys_mr_close,
 	.mr_direct = net_mr_direct,
 	.connect = net_connect,
@@ -449,28 +447,16 @@ const wire_ops g_net_wire = {
 	.pull = request_pull_announced,
 	.discard = request_discard_announced,
 	.pull_over = request_long_done,
-	.take = nullptr,
-	.give_back = nullptr,
-	.claim = nullptr,
-	.publish = nullptr,
-	.abandon = nullptr,
 	.sender = net_sender,
 	.control = net_control,
 	.control_room = net_control_room,
 	.settle = net_settle,
 	.progress = net_progress,
 	.retries = net_retries,
-	.poll_word = nullptr,
 	.noticed = net_noticed,
 	.flush = net_flush,
 	.asleep = net_asleep,
-	.announce = nullptr,
-	.sleep = nullptr,
-	.wake = nullptr,
 	.in_order = net_in_order,
-	.windows_close = nullptr,
-	.windows_rebias = nullptr,
-	.window = nullptr,
 };
 
 } // namespace pgas
