@@ -17,9 +17,10 @@
 //
 // A packet belongs to the line that it arrived on (net_port.hpp): a channel runs only packets from its own line.
 //
-// Files, each of which calls those below it only, except that a channel's end ends its calls: net_link.cpp (life,
-// progress), net_receive.cpp (packets in, acknowledgements), net_watch.cpp (detection of silent peers), net_greet.cpp
-// (hello, proof, refusal), net_call.cpp (calls and strangers), net_channel.cpp (channels, packets out).
+// Files, each of which calls those below it only, but net_greet.cpp and net_call.cpp call each other, and the end of a
+// channel ends its call: net_link.cpp (life, progress), net_receive.cpp (packets in, acknowledgements), net_watch.cpp
+// (detection of silent peers), net_greet.cpp (hello, proof, refusal), net_call.cpp (calls and strangers),
+// net_channel.cpp (channels, packets out).
 #pragma once
 
 #include <atomic>
