@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cuda_fold.hpp"
 
+#include "cuda_text.hpp"
+
 namespace pgas::devices {
 namespace {
 
@@ -183,15 +185,8 @@ std::string writer::text()
 	       "	.reg .pred done, less;\n"
 	       "	ld.param.u64 count, [count_p];\n"
 	       "	ld.param.u32 rows, [rows_p];\n"
-	       "	ld.param.u32 outs, [outs_p];\n"
-	       "	mov.u32 a, %ctaid.x;\n"
-	       "	mov.u32 b, %ntid.x;\n"
-	       "	mul.wide.u32 i, a, b;\n"
-	       "	mov.u32 a, %nctaid.x;\n"
-	       "	mul.wide.u32 step, a, b;\n"
-	       "	mov.u32 a, %tid.x;\n"
-	       "	cvt.u64.u32 at, a;\n"
-	       "	add.u64 i, i, at;\n"
+	       "	ld.param.u32 outs, [outs_p];\n" +
+	       kCudaTextThread +
 	       "next:\n"
 	       "	setp.ge.u64 done, i, count;\n"
 	       "	@done bra end;\n"
@@ -221,7 +216,7 @@ std::string cuda_fold_name(fold_form form, fold_op op, fold_type type, size_t la
 std::string cuda_fold_text(fold_form form, fold_op op, fold_type type)
 {
 	const size_t lanes = cuda_fold_lanes(type);
-	std::string text = ".version 6.0\n.target sm_60\n.address_size 64\n\n" + writer(form, op, type, 1).text();
+	std::string text = kCudaTextHead + writer(form, op, type, 1).text();
 	if (lanes > 1)
 		text += "\n" + writer(form, op, type, lanes).text();
 	return text;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cuda_pieces.hpp"
 
+#include "cuda_text.hpp"
+
 namespace pgas::devices {
 namespace {
 
@@ -73,11 +75,7 @@ std::string choice(size_t unit)
 std::string cuda_pieces_text()
 {
 	const std::string column = std::to_string(kCudaMostPieces * sizeof(uint64_t));
-	return ".version 6.0\n"
-	       ".target sm_60\n"
-	       ".address_size 64\n"
-	       "\n"
-	       ".visible .entry pgas_pieces(.param .align 8 .b8 pieces_p[" +
+	return std::string(kCudaTextHead) + ".visible .entry pgas_pieces(.param .align 8 .b8 pieces_p[" +
 	       std::to_string(sizeof(cuda_pieces)) +
 	       "])\n"
 	       "{\n"
@@ -98,18 +96,9 @@ std::string cuda_pieces_text()
 	       "	add.u64 place, place, " +
 	       column +
 	       ";\n"
-	       "	ld.param.u64 bytes, [place];\n"
-	       "	mov.u32 a, %ctaid.x;\n"
-	       "	mov.u32 b, %ntid.x;\n"
-	       "	mul.wide.u32 i, a, b;\n"
-	       "	mov.u32 a, %nctaid.x;\n"
-	       "	mul.wide.u32 step, a, b;\n"
-	       "	mov.u32 a, %tid.x;\n"
-	       "	cvt.u64.u32 at, a;\n"
-	       "	add.u64 i, i, at;\n"
-	       "	or.b64 bits, dest, source;\n" +
-	       choice(16) + choice(8) + choice(4) + choice(2) + "	bra unit1;\n" + units(16) + units(8) +
-	       units(4) + units(2) + units(1) +
+	       "	ld.param.u64 bytes, [place];\n" +
+	       kCudaTextThread + "	or.b64 bits, dest, source;\n" + choice(16) + choice(8) + choice(4) + choice(2) +
+	       "	bra unit1;\n" + units(16) + units(8) + units(4) + units(2) + units(1) +
 	       "end_of_units:\n"
 	       "	setp.eq.u64 is, i, 0;\n"
 	       "	setp.ge.u64 enough, rest, 1;\n"

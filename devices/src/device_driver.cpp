@@ -66,7 +66,7 @@ bool driver_is_here(const driver_library &library)
 	return open_library(library, 0, file) != nullptr; // stays loaded: see load_driver()
 }
 
-int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room)
+int load_driver(const driver_library &library, driver_symbols symbols, char *why, size_t room)
 {
 	const char *file = "";
 	void *opened = open_library(library, 0, file);
@@ -75,10 +75,10 @@ int load_driver(const driver_library &library, driver_symbol *symbols, size_t co
 		snprintf(why, room, "%s is missing: %s", library.what, text ? text : file);
 		return failed(-ENODEV, "dlopen", why);
 	}
-	for (size_t i = 0; i < count; i++) {
-		symbols[i].address = dlsym(opened, symbols[i].name);
-		if (!symbols[i].address && !symbols[i].optional) {
-			snprintf(why, room, "%s is too old: %s has no %s", library.what, file, symbols[i].name);
+	for (driver_symbol &one : symbols) {
+		one.address = dlsym(opened, one.name);
+		if (!one.address && !one.optional) {
+			snprintf(why, room, "%s is too old: %s has no %s", library.what, file, one.name);
 			return failed(-ENODEV, "dlsym", why);
 		}
 	}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace pgas::devices {
 
@@ -27,15 +28,25 @@ struct driver_call : driver_symbol {
 
 struct driver_library {
 	const char *what;         // "the CUDA driver", for messages
+	const char *device;       // "CUDA device", likewise
 	const char *const *files; // tried in turn; ends with null
 	const char *variable;     // names the file instead, for tests
 	// Patterns of files, at least one of which exists where a device does; ends with null. For driver_is_here().
 	const char *const *nodes = nullptr;
 };
 
-// Finds all symbols of an api struct. -ENODEV: the library is missing or lacks a symbol, and `why` says which. The
-// library stays loaded to the end of the process: drivers have threads and exit handlers of their own.
-int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room);
+// All functions that a kind calls; its api struct has nothing else.
+using driver_symbols = std::span<driver_symbol>;
+template <class Api>
+driver_symbols symbols_of(Api &api)
+{
+	static_assert(sizeof(Api) % sizeof(driver_symbol) == 0, "nothing but calls");
+	return {reinterpret_cast<driver_symbol *>(&api), sizeof(Api) / sizeof(driver_symbol)};
+}
+
+// Finds all symbols. -ENODEV: the library is missing or lacks a symbol, and `why` says which. The library stays loaded
+// to the end of the process: drivers have threads and exit handlers of their own.
+int load_driver(const driver_library &library, driver_symbols symbols, char *why, size_t room);
 
 // Does another library of this process use the driver already?
 bool driver_is_loaded(const driver_library &library);
@@ -43,13 +54,5 @@ bool driver_is_loaded(const driver_library &library);
 // Is there a device, judging by its files, and can the library be loaded? If so, it stays loaded. A library that the
 // variable names needs no device.
 bool driver_is_here(const driver_library &library);
-
-template <class Api>
-int load_driver(const driver_library &library, Api &api, char *why, size_t room)
-{
-	static_assert(sizeof(Api) % sizeof(driver_symbol) == 0, "nothing but calls");
-	return load_driver(library, reinterpret_cast<driver_symbol *>(&api), sizeof(Api) / sizeof(driver_symbol), why,
-			   room);
-}
 
 } // namespace pgas::devices

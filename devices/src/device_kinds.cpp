@@ -1,67 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Finds a kind by its name, in the table of all kinds.
 #include "device_kinds.hpp"
 
-#include "device_error.hpp"
-
-#include <cerrno>
+#include <array>
 #include <cstring>
+#include <memory>
+#include <string>
 
 namespace pgas::devices {
 namespace {
 
-using getter = kind &();
-constexpr getter *kKinds[] = {emulated, cuda, hip, ze, libomp};
-
-constexpr struct {
-	getter *first;
+struct row {
+	const char *name;
 	kind *(*make)();
-} kMakers[] = {{emulated, new_emulated}, {cuda, new_cuda}, {hip, new_hip}, {ze, new_ze}};
+	bool several;
+};
+
+#define KIND(name, several) {#name, new_##name, several},
+constexpr row kRows[] = {
+#include "device_kinds.def"
+};
+#undef KIND
+constexpr size_t kCount = sizeof kRows / sizeof *kRows;
+
+const row *find_row(const char *name)
+{
+	for (const row &one : kRows)
+		if (strcmp(one.name, name) == 0)
+			return &one;
+	return nullptr;
+}
+
+std::array<std::unique_ptr<kind>, kCount> make_all()
+{
+	std::array<std::unique_ptr<kind>, kCount> made;
+	for (size_t i = 0; i < kCount; i++)
+		made[i].reset(kRows[i].make());
+	return made;
+}
 
 } // namespace
 
-int kind::open_device(const device_choice &, char *why, size_t room)
-{
-	snprintf(why, room, "%s has no devices to choose from", name());
-	return failed(-EOPNOTSUPP, name(), "it has no devices to choose from");
-}
-
-int kind::idle()
-{
-	const int rc = finish();
-	return rc == 0 ? 1 : rc;
-}
-
-int kind::join(void *, size_t, region &)
-{
-	return failed(-EOPNOTSUPP, name(), "memory comes from this library alone");
-}
-
 kind *find_kind(const char *name)
 {
-	for (getter *get : kKinds)
-		if (strcmp(get().name(), name) == 0)
-			return &get();
-	return nullptr;
+	static const auto objects = make_all();
+	const row *found = find_row(name);
+	return found ? objects[static_cast<size_t>(found - kRows)].get() : nullptr;
 }
 
 kind *make_kind(const char *name)
 {
-	for (const auto &one : kMakers)
-		if (strcmp(one.first().name(), name) == 0)
-			return one.make();
-	return nullptr;
+	const row *found = find_row(name);
+	return found && found->several ? found->make() : nullptr;
 }
 
 const char *kind_names()
 {
-	static char names[128];
-	if (!names[0])
-		for (getter *get : kKinds) {
-			if (names[0])
-				strncat(names, ", ", sizeof names - strlen(names) - 1);
-			strncat(names, get().name(), sizeof names - strlen(names) - 1);
-		}
-	return names;
+	static const std::string names = [] {
+		std::string list;
+		for (const row &one : kRows)
+			list += (list.empty() ? "" : ", ") + std::string(one.name);
+		return list;
+	}();
+	return names.c_str();
 }
 
 } // namespace pgas::devices

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device_locks.hpp"
 
-#include "device_fd_server.hpp"
 #include "device_error.hpp"
+#include "device_file.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -46,12 +46,10 @@ int map_page(int fd, region &r)
 
 int make_locks(region &r)
 {
-	const int fd = memfd_create("device-locks", MFD_CLOEXEC);
+	const int fd = make_file("device-locks", page_bytes());
 	if (fd < 0)
-		return failed(-errno, "memfd_create", strerror(errno));
-	int rc = ftruncate(fd, static_cast<off_t>(page_bytes())) == 0 ? 0 : failed(-errno, "memfd", strerror(errno));
-	if (rc == 0)
-		rc = map_page(fd, r);
+		return fd;
+	const int rc = map_page(fd, r);
 	if (rc != 0) {
 		close(fd);
 		return rc;
@@ -69,11 +67,10 @@ int make_locks(region &r)
 
 int open_locks(int pid, int fd, uint64_t door, region &r)
 {
-	const int ours = fd_of_peer(pid, fd, door);
+	const int ours = open_file_of_peer(pid, fd, door, page_bytes());
 	if (ours < 0)
 		return ours;
-	const bool whole = lseek(ours, 0, SEEK_END) == static_cast<off_t>(page_bytes());
-	const int rc = whole ? map_page(ours, r) : failed(-EINVAL, "take", "the handle is not that of a region");
+	const int rc = map_page(ours, r);
 	close(ours);
 	return rc;
 }
@@ -82,10 +79,8 @@ void end_locks(const region &r, bool opened)
 {
 	if (r.own[0])
 		munmap(reinterpret_cast<void *>(r.own[0]), page_bytes());
-	if (r.own[0] && !opened) {
-		door_withdraw(static_cast<int>(r.own[1]));
-		close(static_cast<int>(r.own[1]));
-	}
+	if (r.own[0] && !opened)
+		close_file(static_cast<int>(r.own[1]));
 }
 
 int lock_fd(const region &r)

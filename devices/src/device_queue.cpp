@@ -178,6 +178,24 @@ int queued_kind::flush()
 	return rc;
 }
 
+// For a short piece with pageable memory, which is its destination if into_ring.
+int queued_kind::take_through_ring(const piece &p, bool into_ring)
+{
+	char *room = nullptr;
+	const int rc = ring_room(p.bytes, room);
+	if (rc != 0)
+		return rc;
+	ready_ours_ = ready_ours_ && is_ours(into_ring ? p.source : p.dest, p.bytes);
+	if (into_ring) {
+		ready_.push_back({room, p.source, p.bytes});
+		outs_.push_back({p.dest, room, p.bytes});
+	} else {
+		memcpy(room, p.source, p.bytes);
+		ready_.push_back({p.dest, room, p.bytes});
+	}
+	return 0;
+}
+
 int queued_kind::take_piece(const piece &p)
 {
 	place dest = place::pageable, source = place::pageable;
@@ -209,23 +227,11 @@ int queued_kind::take_piece(const piece &p)
 		return 0;
 	}
 	if (!small) {
-		rc = submit_pageable(p);
+		rc = submit(&p, 1, false);
 		// on some machines the driver returns early, and nothing here would know that the copy is in progress
 		return rc == 0 && dest == place::pageable ? settle_now() : rc;
 	}
-	char *room = nullptr;
-	rc = ring_room(p.bytes, room);
-	if (rc != 0)
-		return rc;
-	ready_ours_ = ready_ours_ && is_ours(into_ring ? p.source : p.dest, p.bytes);
-	if (into_ring) {
-		ready_.push_back({room, p.source, p.bytes});
-		outs_.push_back({p.dest, room, p.bytes});
-	} else {
-		memcpy(room, p.source, p.bytes);
-		ready_.push_back({p.dest, room, p.bytes});
-	}
-	return 0;
+	return take_through_ring(p, into_ring);
 }
 
 int queued_kind::copy(const piece *pieces, size_t count)
@@ -316,8 +322,8 @@ int queued_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t
 int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
 {
 	const auto addr = reinterpret_cast<uintptr_t>(target);
-	const auto it = std::find_if(regions_.begin(), regions_.end(),
-				     [&](const known &one) { return addr - one.r.addr < one.r.bytes; });
+	const auto it =
+		std::find_if(regions_.begin(), regions_.end(), [&](const known &one) { return contains(one.r, addr); });
 	if (it == regions_.end())
 		return failed(-EFAULT, "atomic", "the target is not in a region");
 	char *word = nullptr;
@@ -331,17 +337,7 @@ int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t val
 		rc = settle_now();
 	if (rc != 0)
 		return rc;
-	uint64_t before, after;
-	if (bytes == 8) {
-		memcpy(&after, word, 8);
-		before = amo_on(&after, op, value, compare);
-		memcpy(word, &after, 8);
-	} else {
-		uint32_t small;
-		memcpy(&small, word, 4);
-		before = amo_on(&small, op, static_cast<uint32_t>(value), static_cast<uint32_t>(compare));
-		memcpy(word, &small, 4);
-	}
+	const uint64_t before = amo_word(word, bytes, op, value, compare);
 	if (op != amo_op::load) {
 		rc = submit(&put, 1, true);
 		if (rc == 0)

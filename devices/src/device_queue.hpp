@@ -53,10 +53,8 @@ public:
 	int idle() final;
 	int fill(void *dest, int byte, size_t bytes) final;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) final;
-	bool can_fold(fold_op, fold_type) const override { return false; }
 	int submit_fold(const fold &f) final;
 	bool owns(const void *ptr) const final;
-	const char *last_error() const final { return t_error; }
 	void close() final;
 
 	// Registers memory that another library has allocated and frees after release(). Fills it with zeros.
@@ -69,19 +67,20 @@ protected:
 	// and restore the previous one.
 	virtual int enter(uintptr_t &before) const = 0;
 	virtual void leave(uintptr_t before) const = 0;
-	virtual int get_memory(size_t bytes, region &out) = 0;     // whole pages; any content
+	virtual int get_memory(size_t bytes, uintptr_t &addr) = 0; // whole pages; any content
+	virtual void free_memory(const region &r) = 0;
 	virtual int give_memory(const region &r, handle &out) = 0; // blob and fd; the rest is set by the caller
 	virtual uint64_t number_of_device() const = 0;             // handle::device
 	virtual int open_memory(const handle &source, uintptr_t &addr) = 0;
+	virtual void close_memory(const region &r) = 0;
 	virtual int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const = 0; // nonzero: not known
-	virtual void end_memory(const region &r, bool opened) = 0;
-	virtual void end_given(const region &) {} // drops handles of memory that another library frees
+	virtual void withdraw(const region &) {} // what give_memory() gave, before our memory or another library's ends
 	virtual int get_pinned(size_t bytes, void **out) = 0;
 	virtual void end_pinned(void *ptr) = 0;
 	virtual int place_of(const void *ptr, place &out) const = 0; // for memory that is in no region
-	// No piece is pageable. ours: all places are entirely within regions or the ring, so that a kernel may copy.
+	// ours: all places are entirely within regions or the ring, so that a kernel may copy. A large piece whose host
+	// memory is pageable comes alone, and not as ours; the driver may wait in the call.
 	virtual int submit(const piece *pieces, size_t count, bool ours) = 0;
-	virtual int submit_pageable(const piece &p) = 0; // large; the driver may wait in the call
 	virtual int submit_fill(void *dest, int byte, size_t bytes) = 0;
 	virtual int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
 			       uint64_t *result); // result: pinned
@@ -150,6 +149,7 @@ private:
 	bool is_ours(const void *ptr, size_t bytes) const;
 	int check_rows(const void *const *rows, size_t count, size_t size, size_t bytes) const;
 	int take_piece(const piece &p);
+	int take_through_ring(const piece &p, bool into_ring);
 	int ring_room(size_t bytes, char *&out);
 	int flush();
 	int settle_now();

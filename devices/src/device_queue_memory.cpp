@@ -45,8 +45,9 @@ int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 		rc = failed(-EOPNOTSUPP, "page size", "pages of the device have 2 MiB");
 	if (rc == 0 && bytes > SIZE_MAX / 2)
 		rc = failed(-ENOMEM, name(), "no device has so much memory");
+	r.bytes = rc == 0 ? round_up(bytes ? bytes : 1, kDevicePageBytes) : 0;
 	if (rc == 0)
-		rc = get_memory(round_up(bytes ? bytes : 1, kDevicePageBytes), r);
+		rc = get_memory(r.bytes, r.addr);
 	return rc != 0 ? rc : make(r, maker::us, lock, out);
 }
 
@@ -81,7 +82,7 @@ int queued_kind::join(void *memory, size_t bytes, region &out)
 	if (where != place::device)
 		return failed(-EINVAL, "join", "it is not memory of the device");
 	for (const known &one : regions_)
-		if (one.whom != maker::elsewhere && addr - one.r.addr < one.r.bytes)
+		if (one.whom != maker::elsewhere && contains(one.r, addr))
 			return failed(-EINVAL, "join", "it is memory of this library");
 	if (range_of(addr, r.addr, whole) != 0) {
 		r.addr = addr;
@@ -138,7 +139,7 @@ int queued_kind::open_checked(const handle &source, region &out)
 	if (source.bytes &&
 	    (range_of(addr, start, bytes) != 0 || (addr >= start && bytes - (addr - start) >= source.bytes)))
 		return 0;
-	end_memory(out, true);
+	close_memory(out);
 	out = {};
 	return failed(-EINVAL, "take", "the handle is not that of a region");
 }
@@ -157,7 +158,7 @@ int queued_kind::take(const handle &h, region &out)
 		return rc;
 	rc = has_locks() ? open_locks(h.pid, lock_fd_of(h), h.door, r) : 0;
 	if (rc != 0) {
-		end_memory(r, true);
+		close_memory(r);
 		return rc;
 	}
 	regions_.push_back({r, maker::peer});
@@ -169,10 +170,11 @@ void queued_kind::end_one(const known &one)
 {
 	if (has_locks())
 		end_locks(one.r, one.whom == maker::peer);
-	if (one.whom == maker::elsewhere)
-		end_given(one.r);
-	else
-		end_memory(one.r, one.whom == maker::peer);
+	if (one.whom == maker::peer)
+		return close_memory(one.r);
+	withdraw(one.r);
+	if (one.whom == maker::us)
+		free_memory(one.r);
 }
 
 void queued_kind::end(region &r)
@@ -194,7 +196,7 @@ int queued_kind::find(const void *ptr, place &out) const
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (const known &one : regions_)
-		if (addr - one.r.addr < one.r.bytes) {
+		if (contains(one.r, addr)) {
 			out = place::device;
 			return 0;
 		}
@@ -204,9 +206,8 @@ int queued_kind::find(const void *ptr, place &out) const
 bool queued_kind::is_ours(const void *ptr, size_t bytes) const
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);
-	return std::any_of(regions_.begin(), regions_.end(), [&](const known &one) {
-		return addr - one.r.addr < one.r.bytes && bytes <= one.r.bytes - (addr - one.r.addr);
-	});
+	return std::any_of(regions_.begin(), regions_.end(),
+			   [&](const known &one) { return contains(one.r, addr, bytes); });
 }
 
 bool queued_kind::owns(const void *ptr) const

@@ -48,4 +48,12 @@ Word amo_on(Word *item, amo_op op, Word value, Word compare)
 	return 0;
 }
 
+// The same for a word of 4 or 8 bytes.
+inline uint64_t amo_word(void *word, size_t bytes, amo_op op, uint64_t value, uint64_t compare)
+{
+	if (bytes == 8)
+		return amo_on(static_cast<uint64_t *>(word), op, value, compare);
+	return amo_on(static_cast<uint32_t *>(word), op, static_cast<uint32_t>(value), static_cast<uint32_t>(compare));
+}
+
 } // namespace pgas::devices

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace pgas::devices {
 namespace {
@@ -24,7 +23,7 @@ constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
 // others are for Tegra, and Windows.
 constexpr const char *kNodes[] = {"/dev/nvidiactl",   "/dev/nvidia0", "/proc/driver/nvidia/gpus/*",
 				  "/dev/nvhost-gpu*", "/dev/dxg",     nullptr};
-constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER", kNodes};
+constexpr driver_library kDriver = {"the CUDA driver", "CUDA device", kFiles, "PGAS_CUDA_DRIVER", kNodes};
 
 constexpr uintptr_t kNoContext = 1; // no context was current; no real one has this address
 
@@ -35,9 +34,9 @@ cuda_address address(const void *ptr)
 
 } // namespace
 
-bool cuda_kind::has_driver() const
+const driver_library &cuda_kind::library() const
 {
-	return driver_is_here(kDriver);
+	return kDriver;
 }
 
 int cuda_kind::fail(const char *name, int code) const
@@ -50,94 +49,35 @@ int cuda_kind::fail(const char *name, int code) const
 
 // --- the device ------------------------------------------------------------------------------------------------------
 
-int cuda_kind::find_context(int local_rank)
+int cuda_kind::count_devices(int &count)
 {
-	int rc = call(api_.init, 0U);
+	const int rc = call(api_.init, 0U);
+	return rc != 0 ? rc : call(api_.get_device_count, &count);
+}
+
+int cuda_kind::use_current(bool &found)
+{
 	cuda_context current = nullptr;
-	if (rc == 0)
-		rc = call(api_.get_current, &current);
-	if (rc == 0 && current) {
-		rc = call(api_.get_current_device, &device_);
-	} else {
-		int count = 0;
-		if (rc == 0)
-			rc = call(api_.get_device_count, &count);
-		if (rc == 0 && count < 1)
-			rc = failed(-ENODEV, api_.get_device_count.name, "this host has no CUDA device");
-		if (rc == 0)
-			rc = call(api_.get_device, &device_, local_rank > 0 ? local_rank % count : 0);
-	}
-	if (rc == 0)
-		rc = check_device();
-	if (rc == 0 && !current) {
-		rc = call(api_.retain_primary, &current, device_);
-		retained_ = rc == 0;
-	}
+	int rc = call(api_.get_current, &current);
+	if (rc != 0 || !current)
+		return rc;
+	rc = call(api_.get_current_device, &device_);
 	if (rc == 0)
 		context_ = current;
+	found = rc == 0;
 	return rc;
 }
 
-int cuda_kind::check_device() const
+int cuda_kind::open_context()
 {
 	int unified = 0;
-	const int rc = call(api_.get_device_attribute, &unified, kCudaUnifiedAddressing, device_);
-	return rc != 0 || unified
-		       ? rc
-		       : failed(-ENODEV, api_.get_device_attribute.name, "the device has no unified addressing");
-}
-
-int cuda_kind::find_device(const device_choice &which)
-{
-	int count = 0;
-	int rc = call(api_.init, 0U);
-	if (rc == 0)
-		rc = call(api_.get_device_count, &count);
-	if (rc == 0 && which.number >= count) {
-		char text[80];
-		snprintf(text, sizeof text, "there is no CUDA device %d; this host has %d", which.number, count);
-		rc = failed(-ENODEV, api_.get_device_count.name, text);
-	}
-	if (rc == 0 && count < 1)
-		rc = failed(-ENODEV, api_.get_device_count.name, "this host has no CUDA device");
-	if (rc != 0)
+	int rc = call(api_.get_device_attribute, &unified, kCudaUnifiedAddressing, device_);
+	if (rc == 0 && !unified)
+		rc = failed(-ENODEV, api_.get_device_attribute.name, "the device has no unified addressing");
+	if (rc != 0 || context_)
 		return rc;
-	for (int i = 0; which.number < 0 && which.place && i < count; i++)
-		if (call(api_.get_device, &device_, i) == 0 && number_of_device() == which.place)
-			return 0;
-	return call(api_.get_device, &device_, which.number < 0 ? 0 : which.number);
-}
-
-int cuda_kind::open_device(const device_choice &which, char *why, size_t room)
-{
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	cuda_context primary = nullptr;
-	chosen_ = true;
-	rc = find_device(which);
-	if (rc == 0)
-		rc = check_device();
-	if (rc == 0)
-		rc = call(api_.retain_primary, &primary, device_);
-	if (rc == 0) {
-		retained_ = true;
-		context_ = primary;
-		return open_stream(why, room);
-	}
-	snprintf(why, room, "%s", t_error);
-	return rc;
-}
-
-int cuda_kind::open(int local_rank, char *why, size_t room)
-{
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	rc = find_context(local_rank);
-	if (rc == 0)
-		return open_stream(why, room);
-	snprintf(why, room, "%s", t_error);
+	rc = call(api_.retain_primary, &context_, device_);
+	retained_ = rc == 0;
 	return rc;
 }
 
@@ -145,41 +85,25 @@ int cuda_kind::open_for(const void *memory, char *why, size_t room)
 {
 	if (!driver_is_loaded(kDriver))
 		return failed(-ENXIO, kFiles[0], "it is not loaded");
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	cuda_context owner = nullptr;
+	return open_by([&] { return find_owner(memory); }, why, room);
+}
+
+// Memory of a pool has no context: its device's primary context is used.
+int cuda_kind::find_owner(const void *memory)
+{
 	unsigned type = 0;
 	if (api_.get_pointer_attribute(&type, kCudaMemoryType, address(memory)) != 0 || type != kCudaTypeDevice)
 		return failed(-ENXIO, api_.get_pointer_attribute.name, "it is not memory of a CUDA device");
-	rc = call(api_.get_pointer_attribute, static_cast<void *>(&owner), kCudaContext, address(memory));
-	if (rc == 0)
-		rc = call(api_.get_pointer_attribute, static_cast<void *>(&device_), kCudaDeviceOrdinal,
-			  address(memory));
-	if (rc == 0 && !owner) { // memory of a pool has no context
-		rc = call(api_.retain_primary, &owner, device_);
-		retained_ = rc == 0;
-	}
-	if (rc == 0) {
-		context_ = owner;
-		return open_stream(why, room);
-	}
-	snprintf(why, room, "%s", t_error);
-	return rc;
+	const int rc = call(api_.get_pointer_attribute, static_cast<void *>(&context_), kCudaContext, address(memory));
+	return rc != 0 ? rc
+		       : call(api_.get_pointer_attribute, static_cast<void *>(&device_), kCudaDeviceOrdinal,
+			      address(memory));
 }
 
-int cuda_kind::open_stream(char *why, size_t room)
+int cuda_kind::open_stream()
 {
-	const visit entered(*this);
-	int rc = entered.rc != 0 ? entered.rc : call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
-	if (rc == 0)
-		rc = open_queue();
 	batch_ = api_.copy_batch.address || api_.copy_batch_v1.address;
-	if (rc != 0) {
-		snprintf(why, room, "%s", t_error);
-		end_device();
-	}
-	return rc;
+	return call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
 }
 
 void cuda_kind::end_device()
@@ -201,11 +125,11 @@ void cuda_kind::end_device()
 	stream_ = nullptr;
 	without_atomics_.clear();
 	if (retained_) {
-		if (!chosen_)
+		if (!is_chosen())
 			api_.set_current(nullptr);
 		api_.release_primary(device_);
 	}
-	retained_ = chosen_ = false;
+	retained_ = false;
 	context_ = nullptr;
 }
 
@@ -216,7 +140,7 @@ int cuda_kind::enter(uintptr_t &before) const
 	cuda_context current = nullptr;
 	const int rc = call(api_.get_current, &current);
 	before = current == context_ ? 0 : reinterpret_cast<uintptr_t>(current);
-	if (!current && chosen_)
+	if (!current && is_chosen())
 		before = kNoContext;
 	return rc != 0 || current == context_ ? rc : call(api_.set_current, context_);
 }
@@ -229,14 +153,11 @@ void cuda_kind::leave(uintptr_t before) const
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-int cuda_kind::get_memory(size_t bytes, region &out)
+int cuda_kind::get_memory(size_t bytes, uintptr_t &addr)
 {
-	cuda_address addr = 0;
-	const int rc = call(api_.allocate, &addr, bytes);
-	if (rc == 0) {
-		out.addr = addr;
-		out.bytes = bytes;
-	}
+	cuda_address got = 0;
+	const int rc = call(api_.allocate, &got, bytes);
+	addr = got;
 	return rc;
 }
 
@@ -250,9 +171,8 @@ int cuda_kind::give_memory(const region &r, handle &out)
 			      "the memory is not at the beginning of what the driver has allocated");
 	cuda_ipc_handle ipc;
 	const int rc = call(api_.ipc_get, &ipc, cuda_address{r.addr});
-	static_assert(sizeof out.blob == sizeof ipc);
 	if (rc == 0)
-		memcpy(out.blob, &ipc, sizeof ipc);
+		put_blob(ipc, out);
 	return rc;
 }
 
@@ -270,10 +190,8 @@ uint64_t cuda_kind::number_of_device() const
 
 int cuda_kind::open_memory(const handle &source, uintptr_t &addr)
 {
-	cuda_ipc_handle ipc;
-	memcpy(&ipc, source.blob, sizeof ipc);
 	cuda_address opened = 0;
-	const int rc = call(api_.ipc_open, &opened, ipc, kCudaIpcLazyPeerAccess);
+	const int rc = call(api_.ipc_open, &opened, get_blob<cuda_ipc_handle>(source), kCudaIpcLazyPeerAccess);
 	if (rc != 0)
 		return rc;
 	addr = opened;
@@ -303,12 +221,9 @@ bool cuda_kind::lacks_atomics(cuda_address opened)
 	return api_.get_peer_attribute(&native, kCudaPeerAtomics, device_, owner) == 0 && !native;
 }
 
-void cuda_kind::end_memory(const region &r, bool opened)
+void cuda_kind::close_memory(const region &r)
 {
-	if (opened)
-		api_.ipc_close(r.addr);
-	else
-		api_.free(r.addr);
+	api_.ipc_close(r.addr);
 	std::erase_if(without_atomics_, [&](const region &one) { return one.addr == r.addr; });
 }
 
@@ -404,17 +319,7 @@ int cuda_kind::submit(const piece *pieces, size_t count, bool ours)
 		// others of the same batch, so those already copied may be copied again.
 		batch_ = false;
 	}
-	int rc = 0;
-	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = submit_one(pieces[i]);
-	return rc;
-}
-
-int cuda_kind::ask(bool &idle)
-{
-	const int code = api_.query(stream_);
-	idle = code == 0;
-	return code == 0 || code == kCudaNotReady ? 0 : fail(api_.query.name, code);
+	return driver_kind::submit(pieces, count, ours);
 }
 
 int cuda_kind::submit_fill(void *dest, int byte, size_t bytes)
@@ -445,7 +350,7 @@ int cuda_kind::load(const char *text, cuda_module &module, const char *name, cud
 int cuda_kind::submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *result)
 {
 	for (const region &one : without_atomics_)
-		if (address(target) - one.addr < one.bytes)
+		if (contains(one, address(target)))
 			return failed(-EOPNOTSUPP, "atomic", "the link between the two devices has no atomics");
 	const int rc = amo_ ? 0 : load(kCudaAmoText, module_, kCudaAmoName, amo_);
 	if (rc != 0)
@@ -514,12 +419,6 @@ int cuda_kind::launch_fold(const fold &f)
 	const size_t groups = k->wide && bits % kCudaFoldWide == 0 ? f.elements / lanes : 0;
 	const int wide = launch_on(k->wide, f, 0, groups);
 	return wide != 0 ? wide : launch_on(k->single, f, groups * kCudaFoldWide, f.elements - groups * lanes);
-}
-
-kind &cuda()
-{
-	static cuda_kind one;
-	return one;
 }
 
 kind *new_cuda()

@@ -4,16 +4,13 @@
 #pragma once
 
 #include "cuda_api.hpp"
-#include "device_queue.hpp"
+#include "device_driver_kind.hpp"
 
 namespace pgas::devices {
 
-class cuda_kind final : public queued_kind {
+class cuda_kind final : public driver_kind {
 public:
 	const char *name() const override { return "cuda"; }
-	bool has_driver() const override;
-	int open(int local_rank, char *why, size_t room) override;
-	int open_device(const device_choice &which, char *why, size_t room) override;
 	int device_of(const void *ptr) const override;
 	bool can_fold(fold_op op, fold_type type) const override
 	{
@@ -24,33 +21,39 @@ public:
 	int open_for(const void *memory, char *why, size_t room);
 
 private:
+	const driver_library &library() const override;
+	driver_symbols symbols() override { return symbols_of(api_); }
+	int count_devices(int &count) override;
+	int use_current(bool &found) override;
+	int select(int index) override { return call(api_.get_device, &device_, index); }
+	int open_context() override;
+	int open_stream() override;
+	void end_device() override;
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t before) const override;
-	int get_memory(size_t bytes, region &out) override;
-	int give_memory(const region &r, handle &out) override;
 	uint64_t number_of_device() const override;
+
+	int get_memory(size_t bytes, uintptr_t &addr) override;
+	void free_memory(const region &r) override { api_.free(r.addr); }
+	int give_memory(const region &r, handle &out) override;
 	int open_memory(const handle &source, uintptr_t &addr) override;
+	void close_memory(const region &r) override;
 	int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const override;
-	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
 	int place_of(const void *ptr, place &out) const override;
+
 	int submit(const piece *pieces, size_t count, bool ours) override;
-	int submit_pageable(const piece &p) override { return submit_one(p); }
+	int submit_one(const piece &p) override;
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
 		       uint64_t *result) override;
 	int launch_fold(const fold &f) override;
 	int wait() override { return call(api_.synchronize, stream_); }
-	int ask(bool &idle) override;
-	void end_device() override;
-
+	int ask(bool &idle) override { return ask_by(api_.query, kCudaNotReady, idle, stream_); }
 	int fail(const char *name, int code) const override;
-	int find_context(int local_rank);
-	int find_device(const device_choice &which);
-	int check_device() const;
-	int open_stream(char *why, size_t room);
-	int submit_one(const piece &p);
+
+	int find_owner(const void *memory);
 	int submit_batch(const piece *pieces, size_t count);
 	int submit_kernel(const piece *pieces, size_t count);
 	bool lacks_atomics(cuda_address opened);
@@ -69,7 +72,6 @@ private:
 	cuda_context context_ = nullptr;
 	cuda_device device_ = 0;
 	bool retained_ = false;
-	bool chosen_ = false; // by open_device()
 	cuda_stream stream_ = nullptr;
 	cuda_module module_ = nullptr;
 	cuda_function amo_ = nullptr;

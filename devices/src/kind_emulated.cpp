@@ -7,8 +7,8 @@
 // device of its own, and =mapped makes it a device whose memory the CPU can reach too.
 //
 // A region is a memfd; own[0] is its descriptor, own[1] the address of the driver's mapping.
-#include "device_fd_server.hpp"
 #include "device_error.hpp"
+#include "device_file.hpp"
 #include "device_kinds.hpp"
 #include "device_word.hpp"
 
@@ -55,10 +55,7 @@ public:
 	int idle() override;
 	int fill(void *dest, int byte, size_t bytes) override;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;
-	bool can_fold(fold_op, fold_type) const override { return false; }
-	int submit_fold(const fold &) override { return failed(-ENOSYS, "fold", "the kind has no kernel for it"); }
 	bool owns(const void *ptr) const override;
-	const char *last_error() const override { return t_error; }
 
 private:
 	int map(int fd, size_t bytes, region &out);
@@ -100,21 +97,16 @@ void emulated_kind::unmap(region &r)
 	std::erase_if(regions_, [&](const region &one) { return one.addr == r.addr; });
 	munmap(reinterpret_cast<void *>(r.addr), r.bytes);
 	munmap(reinterpret_cast<void *>(r.own[1]), r.bytes);
-	door_withdraw(static_cast<int>(r.own[0]));
-	::close(static_cast<int>(r.own[0]));
+	close_file(static_cast<int>(r.own[0]));
 	r = {};
 }
 
 int emulated_kind::allocate(size_t bytes, size_t, region &out)
 {
 	bytes = round_up(bytes, page_bytes());
-	const int fd = memfd_create("emulated-device", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
-		const int err = errno;
-		if (fd >= 0)
-			::close(fd);
-		return failed(-err, "memfd", strerror(err));
-	}
+	const int fd = make_file("emulated-device", bytes);
+	if (fd < 0)
+		return fd;
 	const int rc = map(fd, bytes, out);
 	if (rc != 0)
 		::close(fd);
@@ -125,24 +117,16 @@ int emulated_kind::give(const region &r, handle &out)
 {
 	out = {};
 	out.bytes = r.bytes;
-	out.pid = getpid();
 	out.device = number();
-	out.fd = static_cast<int32_t>(r.own[0]);
-	out.door = door_offer(out.fd);
+	give_file(static_cast<int>(r.own[0]), out);
 	return 0;
 }
 
 int emulated_kind::take(const handle &source, region &out)
 {
-	const int fd = fd_of_peer(source.pid, source.fd, source.door);
+	const int fd = open_file_of_peer(source.pid, source.fd, source.door, source.bytes);
 	if (fd < 0)
 		return fd;
-	// a handle comes from another process: a mapping beyond the end of the file would fault on first use
-	const off_t end = lseek(fd, 0, SEEK_END);
-	if (end < 0 || static_cast<uint64_t>(end) < source.bytes || !source.bytes) {
-		::close(fd);
-		return failed(-EINVAL, "take", "the handle is not that of a region");
-	}
 	const int rc = map(fd, source.bytes, out);
 	if (rc != 0)
 		::close(fd);
@@ -155,9 +139,9 @@ char *emulated_kind::reach(const void *ptr, size_t bytes) const
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (const region &r : regions_)
-		if (addr - r.addr < r.bytes)
-			return bytes <= r.bytes - (addr - r.addr) ? reinterpret_cast<char *>(r.own[1] + (addr - r.addr))
-								  : nullptr;
+		if (contains(r, addr))
+			return contains(r, addr, bytes) ? reinterpret_cast<char *>(r.own[1] + (addr - r.addr))
+							: nullptr;
 	return static_cast<char *>(const_cast<void *>(ptr));
 }
 
@@ -224,11 +208,7 @@ int emulated_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, ui
 	char *pos = reach(target, bytes);
 	if (!pos || pos == target || reinterpret_cast<uintptr_t>(pos) % bytes)
 		return failed(-EFAULT, "atomic", "the target is not an aligned word of a region");
-	if (bytes == 8)
-		*old = amo_on(reinterpret_cast<uint64_t *>(pos), op, value, compare);
-	else
-		*old = amo_on(reinterpret_cast<uint32_t *>(pos), op, static_cast<uint32_t>(value),
-			      static_cast<uint32_t>(compare));
+	*old = amo_word(pos, bytes, op, value, compare);
 	return 0;
 }
 
@@ -239,12 +219,6 @@ bool emulated_kind::owns(const void *ptr) const
 }
 
 } // namespace
-
-kind &emulated()
-{
-	static emulated_kind one;
-	return one;
-}
 
 kind *new_emulated()
 {

@@ -7,13 +7,12 @@
 //
 // Atomics use locks: a kernel would have to be supplied as machine code for every generation of devices, since the
 // runtime itself compiles no text.
+#include "device_driver_kind.hpp"
 #include "device_kinds.hpp"
 #include "device_locks.hpp"
-#include "device_queue.hpp"
 #include "hip_api.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 namespace pgas::devices {
 namespace {
@@ -21,43 +20,41 @@ namespace {
 constexpr const char *kFiles[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
 				  nullptr};
 constexpr const char *kNodes[] = {"/dev/kfd", "/dev/dxg", nullptr}; // the second: on Windows
-constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER", kNodes};
+constexpr driver_library kDriver = {"the HIP runtime", "HIP device", kFiles, "PGAS_HIP_DRIVER", kNodes};
 
-class hip_kind final : public queued_kind {
+class hip_kind final : public driver_kind {
 public:
 	const char *name() const override { return "hip"; }
-	bool has_driver() const override { return driver_is_here(kDriver); }
-	int open(int local_rank, char *why, size_t room) override;
-	int open_device(const device_choice &which, char *why, size_t room) override;
 
 private:
+	const driver_library &library() const override { return kDriver; }
+	driver_symbols symbols() override { return symbols_of(api_); }
+	int count_devices(int &count) override;
+	int use_current(bool &found) override;
+	int select(int index) override;
+	int open_stream() override { return call(api_.create_stream, &stream_, kHipStreamNonBlocking); }
+	void end_device() override;
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t before) const override;
-	int get_memory(size_t bytes, region &out) override;
-	int give_memory(const region &r, handle &out) override;
 	uint64_t number_of_device() const override;
+
+	int get_memory(size_t bytes, uintptr_t &addr) override;
+	void free_memory(const region &r) override { api_.free(reinterpret_cast<void *>(r.addr)); }
+	int give_memory(const region &r, handle &out) override;
 	int open_memory(const handle &source, uintptr_t &addr) override;
+	void close_memory(const region &r) override { api_.ipc_close(reinterpret_cast<void *>(r.addr)); }
 	int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const override;
-	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
 	int place_of(const void *ptr, place &out) const override;
-	int submit(const piece *pieces, size_t count, bool) override;
-	int submit_pageable(const piece &p) override { return submit(&p, 1, false); }
+
+	int submit_one(const piece &p) override;
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	bool has_locks() const override { return true; }
 	int lock_fd_of(const handle &source) const override { return source.fd; }
 	int wait() override { return call(api_.synchronize, stream_); }
-	int ask(bool &idle) override;
-	void end_device() override;
-
+	int ask(bool &idle) override { return ask_by(api_.query, kCudaNotReady, idle, stream_); }
 	int fail(const char *name, int code) const override;
-	int count_devices(int &count);
-	int find_device(int local_rank);
-	int find_device(const device_choice &which);
-	template <class Which>
-	int open_found(const Which &which, char *why, size_t room);
-	int open_stream(char *why, size_t room);
 
 	hip_api api_;
 	int device_ = -1;
@@ -74,78 +71,24 @@ int hip_kind::fail(const char *name, int code) const
 
 int hip_kind::count_devices(int &count)
 {
-	int rc = call(api_.init, 0U);
-	if (rc == 0)
-		rc = call(api_.get_device_count, &count);
-	if (rc == 0 && count < 1)
-		rc = failed(-ENODEV, api_.get_device_count.name, "this host has no HIP device");
+	const int rc = call(api_.init, 0U);
+	return rc != 0 ? rc : call(api_.get_device_count, &count);
+}
+
+int hip_kind::use_current(bool &found)
+{
+	int current = 0;
+	const int rc = call(api_.get_device, &current);
+	found = rc == 0 && current != 0;
+	if (found)
+		device_ = current;
 	return rc;
 }
 
-int hip_kind::find_device(const device_choice &which)
+int hip_kind::select(int index)
 {
-	int count = 0;
-	int rc = count_devices(count);
-	if (rc == 0 && which.number >= count) {
-		char text[80];
-		snprintf(text, sizeof text, "there is no HIP device %d; this host has %d", which.number, count);
-		rc = failed(-ENODEV, api_.get_device_count.name, text);
-	}
-	if (rc != 0)
-		return rc;
-	for (device_ = 0; which.number < 0 && which.place && device_ < count; device_++)
-		if (number_of_device() == which.place)
-			return 0;
-	device_ = which.number < 0 ? 0 : which.number;
+	device_ = index;
 	return 0;
-}
-
-int hip_kind::find_device(int local_rank)
-{
-	int count = 0, current = 0;
-	int rc = count_devices(count);
-	if (rc == 0)
-		rc = call(api_.get_device, &current);
-	if (rc == 0)
-		device_ = current != 0 || local_rank <= 0 ? current : local_rank % count;
-	return rc;
-}
-
-int hip_kind::open_stream(char *why, size_t room)
-{
-	const visit entered(*this);
-	int rc = entered.rc != 0 ? entered.rc : call(api_.create_stream, &stream_, kHipStreamNonBlocking);
-	if (rc == 0)
-		rc = open_queue();
-	if (rc != 0) {
-		snprintf(why, room, "%s", t_error);
-		end_device();
-	}
-	return rc;
-}
-
-// which: the rank among the PEs of this host, or a device_choice.
-template <class Which>
-int hip_kind::open_found(const Which &which, char *why, size_t room)
-{
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	rc = find_device(which);
-	if (rc == 0)
-		return open_stream(why, room);
-	snprintf(why, room, "%s", t_error);
-	return rc;
-}
-
-int hip_kind::open(int local_rank, char *why, size_t room)
-{
-	return open_found(local_rank, why, room);
-}
-
-int hip_kind::open_device(const device_choice &which, char *why, size_t room)
-{
-	return open_found(which, why, room);
 }
 
 void hip_kind::end_device()
@@ -174,14 +117,11 @@ void hip_kind::leave(uintptr_t before) const
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-int hip_kind::get_memory(size_t bytes, region &out)
+int hip_kind::get_memory(size_t bytes, uintptr_t &addr)
 {
-	void *addr = nullptr;
-	const int rc = call(api_.allocate, &addr, bytes);
-	if (rc == 0) {
-		out.addr = reinterpret_cast<uintptr_t>(addr);
-		out.bytes = bytes;
-	}
+	void *got = nullptr;
+	const int rc = call(api_.allocate, &got, bytes);
+	addr = reinterpret_cast<uintptr_t>(got);
 	return rc;
 }
 
@@ -192,8 +132,7 @@ int hip_kind::give_memory(const region &r, handle &out)
 	if (rc != 0)
 		return rc;
 	out.fd = lock_fd(r);
-	static_assert(sizeof out.blob == sizeof ipc);
-	memcpy(out.blob, &ipc, sizeof ipc);
+	put_blob(ipc, out);
 	return 0;
 }
 
@@ -209,10 +148,8 @@ uint64_t hip_kind::number_of_device() const
 
 int hip_kind::open_memory(const handle &source, uintptr_t &addr)
 {
-	hip_ipc_handle ipc;
-	memcpy(&ipc, source.blob, sizeof ipc);
 	void *opened = nullptr;
-	const int rc = call(api_.ipc_open, &opened, ipc, kHipIpcLazyPeerAccess);
+	const int rc = call(api_.ipc_open, &opened, get_blob<hip_ipc_handle>(source), kHipIpcLazyPeerAccess);
 	addr = reinterpret_cast<uintptr_t>(opened);
 	return rc;
 }
@@ -223,15 +160,6 @@ int hip_kind::range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const
 	const int code = api_.get_range(&first, &bytes, reinterpret_cast<void *>(addr));
 	start = reinterpret_cast<uintptr_t>(first);
 	return code;
-}
-
-void hip_kind::end_memory(const region &r, bool opened)
-{
-	void *addr = reinterpret_cast<void *>(r.addr);
-	if (opened)
-		api_.ipc_close(addr);
-	else
-		api_.free(addr);
 }
 
 int hip_kind::get_pinned(size_t bytes, void **out)
@@ -254,19 +182,9 @@ int hip_kind::place_of(const void *ptr, place &out) const
 
 // --- copies ----------------------------------------------------------------------------------------------------------
 
-int hip_kind::submit(const piece *pieces, size_t count, bool)
+int hip_kind::submit_one(const piece &p)
 {
-	int rc = 0;
-	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = call(api_.copy, pieces[i].dest, pieces[i].source, pieces[i].bytes, kHipCopyAnywhere, stream_);
-	return rc;
-}
-
-int hip_kind::ask(bool &idle)
-{
-	const int code = api_.query(stream_);
-	idle = code == 0;
-	return code == 0 || code == kCudaNotReady ? 0 : fail(api_.query.name, code);
+	return call(api_.copy, p.dest, p.source, p.bytes, kHipCopyAnywhere, stream_);
 }
 
 int hip_kind::submit_fill(void *dest, int byte, size_t bytes)
@@ -275,12 +193,6 @@ int hip_kind::submit_fill(void *dest, int byte, size_t bytes)
 }
 
 } // namespace
-
-kind &hip()
-{
-	static hip_kind one;
-	return one;
-}
 
 kind *new_hip()
 {

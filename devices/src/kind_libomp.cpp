@@ -8,9 +8,8 @@
 //   memory of the CPU         (the runtime has no accelerator, or emulates one on the CPU, like clang's host plugins)
 //                             whole pages inside the block are replaced by those of a file in memory, which other
 //                             processes can map. Before the block is freed, it gets pages of its own again.
-// In a region own[0] is the block, own[1] the descriptor of the file.
-#include "device_fd_server.hpp"
 #include "device_error.hpp"
+#include "device_file.hpp"
 #include "device_kinds.hpp"
 #include "device_word.hpp"
 #include "kind_cuda.hpp"
@@ -68,60 +67,220 @@ bool is_plain_memory(uintptr_t addr, size_t bytes)
 	return seen >= addr + bytes;
 }
 
+// The memory of the CPU: pages of a file in blocks that somebody else has allocated. own[0] is the descriptor.
+class cpu_memory final : public kind {
+public:
+	const char *name() const override { return "libomp"; }
+	int open(int, char *, size_t) override { return 0; }
+	void close() override;
+	int allocate(size_t, size_t, region &) override { return failed(-EOPNOTSUPP, name(), "it needs a block"); }
+	// Puts pages into the block, up to the whole pages that it has, until release().
+	int adopt(void *block, size_t bytes, region &out);
+	void release(region &r) override { end(r); }
+	int give(const region &r, handle &out) override;
+	int take(const handle &source, region &out) override;
+	void drop(region &r) override { end(r); }
+	int copy(const piece *pieces, size_t count) override;
+	int finish() override;
+	int fill(void *dest, int byte, size_t bytes) override;
+	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;
+	bool owns(const void *ptr) const override { return has(ptr, 1); }
+
+private:
+	struct known {
+		region r;
+		bool opened = false;
+	};
+	static void end_one(const known &one);
+	void end(region &r);
+	bool has(const void *ptr, size_t bytes) const;
+
+	mutable std::mutex mutex_;
+	std::vector<known> regions_;
+};
+
+int cpu_memory::adopt(void *block, size_t bytes, region &out)
+{
+	const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(block), page_bytes());
+	if (!is_plain_memory(addr, bytes))
+		return failed(-EOPNOTSUPP, "omp_target_alloc", "its memory is not plain memory of the CPU");
+	const int fd = make_file("openmp-device", bytes);
+	if (fd < 0)
+		return fd;
+	auto *const place = reinterpret_cast<void *>(addr);
+	if (mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		const int err = errno;
+		::close(fd);
+		return failed(-err, "mmap", strerror(err));
+	}
+	out.addr = addr;
+	out.bytes = bytes;
+	out.cpu = place;
+	out.own[0] = static_cast<uint64_t>(fd);
+	const std::lock_guard<std::mutex> lock(mutex_);
+	regions_.push_back({out, false});
+	return 0;
+}
+
+// The runtime's allocator must find memory that it may write to, and that no other process can access.
+void cpu_memory::end_one(const known &one)
+{
+	auto *const place = reinterpret_cast<void *>(one.r.addr);
+	if (one.opened) {
+		munmap(place, one.r.bytes);
+		return;
+	}
+	mmap(place, one.r.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+	     0);
+	close_file(static_cast<int>(one.r.own[0]));
+}
+
+// Does nothing for a region that close() has already ended.
+void cpu_memory::end(region &r)
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	const auto it =
+		std::find_if(regions_.begin(), regions_.end(), [&](const known &one) { return one.r.addr == r.addr; });
+	if (it != regions_.end()) {
+		end_one(*it);
+		regions_.erase(it);
+	}
+	r = {};
+}
+
+void cpu_memory::close()
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	for (const known &one : regions_)
+		end_one(one);
+	regions_.clear();
+}
+
+int cpu_memory::give(const region &r, handle &out)
+{
+	out = {};
+	out.bytes = r.bytes;
+	out.device = 1; // the host itself
+	give_file(static_cast<int>(r.own[0]), out);
+	return 0;
+}
+
+int cpu_memory::take(const handle &source, region &out)
+{
+	const int fd = open_file_of_peer(source.pid, source.fd, source.door, source.bytes);
+	if (fd < 0)
+		return fd;
+	void *addr = mmap(nullptr, source.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const int err = errno;
+	::close(fd);
+	if (addr == MAP_FAILED)
+		return failed(-err, "mmap", strerror(err));
+	out.addr = reinterpret_cast<uintptr_t>(addr);
+	out.bytes = source.bytes;
+	out.cpu = addr;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	regions_.push_back({out, true});
+	return 0;
+}
+
+// Are these bytes entirely within one region?
+bool cpu_memory::has(const void *ptr, size_t bytes) const
+{
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
+	const std::lock_guard<std::mutex> lock(mutex_);
+	return std::any_of(regions_.begin(), regions_.end(),
+			   [&](const known &one) { return contains(one.r, addr, bytes); });
+}
+
+int cpu_memory::copy(const piece *pieces, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		copy_now(pieces[i].dest, pieces[i].source, pieces[i].bytes);
+	return 0;
+}
+
+int cpu_memory::finish()
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int cpu_memory::fill(void *dest, int byte, size_t bytes)
+{
+	memset(dest, byte, bytes);
+	return 0;
+}
+
+int cpu_memory::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
+{
+	if ((bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(target) % bytes || !has(target, bytes))
+		return failed(-EFAULT, "atomic", "the target is not an aligned word of a region");
+	*old = amo_word(target, bytes, op, value, compare);
+	return 0;
+}
+
+// What stands below an object that is not open.
+class closed_device final : public kind {
+public:
+	const char *name() const override { return "libomp"; }
+	int open(int, char *, size_t) override { return refuse(); }
+	void close() override {}
+	int allocate(size_t, size_t, region &) override { return refuse(); }
+	void release(region &r) override { r = {}; }
+	int give(const region &, handle &) override { return refuse(); }
+	int take(const handle &, region &) override { return refuse(); }
+	void drop(region &r) override { r = {}; }
+	int copy(const piece *, size_t) override { return refuse(); }
+	int finish() override { return refuse(); }
+	int fill(void *, int, size_t) override { return refuse(); }
+	int amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *) override { return refuse(); }
+	bool owns(const void *) const override { return false; }
+
+private:
+	int refuse() const { return failed(-ENODEV, name(), "the device is not open"); }
+};
+
 class libomp_kind final : public kind {
 public:
 	const char *name() const override { return "libomp"; }
 	int open(int local_rank, char *why, size_t room) override;
 	void close() override;
 	int allocate(size_t bytes, size_t page_bytes, region &out) override;
-	void release(region &r) override { end_known(r); }
-	int give(const region &r, handle &out) override;
-	int take(const handle &source, region &out) override;
-	void drop(region &r) override { end_known(r); }
-	int copy(const piece *pieces, size_t count) override;
-	int copy_with_others(const piece &p) override
+	void release(region &r) override;
+	int give(const region &r, handle &out) override { return below_->give(r, out); }
+	int take(const handle &source, region &out) override { return below_->take(source, out); }
+	void drop(region &r) override { below_->drop(r); }
+	int copy(const piece *pieces, size_t count) override { return below_->copy(pieces, count); }
+	int copy_with_others(const piece &p) override { return below_->copy_with_others(p); }
+	int finish() override { return below_->finish(); }
+	int fill(void *dest, int byte, size_t bytes) override { return below_->fill(dest, byte, bytes); }
+	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override
 	{
-		return where_ == memory::cuda ? cuda_.copy_with_others(p) : copy(&p, 1);
+		return below_->amo(op, target, bytes, value, compare, old);
 	}
-	int finish() override;
-	int fill(void *dest, int byte, size_t bytes) override;
-	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;
-	bool can_fold(fold_op op, fold_type type) const override
-	{
-		return where_ == memory::cuda && cuda_.can_fold(op, type);
-	}
-	int submit_fold(const fold &f) override
-	{
-		return where_ == memory::cuda ? cuda_.submit_fold(f)
-					      : failed(-ENOSYS, "fold", "the kind has no kernel for it");
-	}
-	bool owns(const void *ptr) const override;
-	const char *last_error() const override { return t_error; }
+	bool can_fold(fold_op op, fold_type type) const override { return below_->can_fold(op, type); }
+	int submit_fold(const fold &f) override { return below_->submit_fold(f); }
+	bool owns(const void *ptr) const override { return below_->owns(ptr); }
 
 private:
-	enum class memory { unknown, cpu, cuda };
+	int open_below(char *probe, char *why, size_t room);
+	int get_block(size_t bytes, void *&out);
+	void free_block(void *block) { api_.target_free(block, device_); }
 
-	int ready() const { return where_ != memory::unknown ? 0 : failed(-ENODEV, name(), "the device is not open"); }
-	int get_block(size_t bytes, char *&out);
-	int lay_file(char *block, size_t bytes, region &out);
-	void end(const region &r, bool opened);
-	void end_known(region &r);
-	bool has(const void *ptr, size_t bytes) const;
-
-	struct known {
+	struct block { // of the runtime
 		region r;
-		bool opened = false;
+		void *addr;
 	};
 
 	omp_api api_;
 	int device_ = 0;
-	memory where_ = memory::unknown;
 	cuda_kind cuda_; // not the object that programs can get: the context is the runtime's
-	mutable std::mutex mutex_;
-	std::vector<known> regions_;
+	cpu_memory cpu_;
+	closed_device closed_;
+	kind *below_ = &closed_; // which of them has the memory
+	std::mutex mutex_;
+	std::vector<block> blocks_;
 };
-
-// --- the device ------------------------------------------------------------------------------------------------------
 
 int libomp_kind::open(int, char *why, size_t room)
 {
@@ -133,265 +292,104 @@ int libomp_kind::open(int, char *why, size_t room)
 		return failed(-ENODEV, name(), "the program has no OpenMP target runtime");
 	}
 	device_ = api_.get_default_device();
-	char *probe = nullptr;
+	void *probe = nullptr;
 	int rc = get_block(2 * page_bytes(), probe);
 	if (rc == 0) {
-		rc = cuda_.open_for(probe, why, room);
-		if (rc == 0) {
-			where_ = memory::cuda;
-		} else if (rc == -ENXIO) { // not CUDA memory
-			const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(probe), page_bytes());
-			rc = is_plain_memory(addr, page_bytes())
-				     ? 0
-				     : failed(-ENODEV, "omp_target_alloc",
-					      "its memory is neither the CPU's nor that of a CUDA device");
-			where_ = rc == 0 ? memory::cpu : memory::unknown;
-		}
-		api_.target_free(probe, device_);
+		rc = open_below(static_cast<char *>(probe), why, room);
+		free_block(probe);
 	}
 	if (rc != 0)
 		snprintf(why, room, "%s", t_error);
 	return rc;
 }
 
+int libomp_kind::open_below(char *probe, char *why, size_t room)
+{
+	const int rc = cuda_.open_for(probe, why, room);
+	if (rc == 0)
+		below_ = &cuda_;
+	if (rc != -ENXIO)
+		return rc;
+	const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(probe), page_bytes()); // it is not CUDA memory
+	if (!is_plain_memory(addr, page_bytes()))
+		return failed(-ENODEV, "omp_target_alloc", "its memory is neither the CPU's nor that of a CUDA device");
+	below_ = &cpu_;
+	return 0;
+}
+
 void libomp_kind::close()
 {
-	std::vector<known> left;
+	std::vector<block> left;
 	{
 		const std::lock_guard<std::mutex> lock(mutex_);
-		left.swap(regions_);
+		left.swap(blocks_);
 	}
-	for (const known &one : left)
-		end(one.r, one.opened);
-	if (where_ == memory::cuda)
-		cuda_.close();
-	where_ = memory::unknown;
+	for (block &one : left) {
+		below_->release(one.r);
+		free_block(one.addr);
+	}
+	below_->close();
+	below_ = &closed_;
 }
 
-// --- memory ----------------------------------------------------------------------------------------------------------
-
-int libomp_kind::get_block(size_t bytes, char *&out)
+int libomp_kind::get_block(size_t bytes, void *&out)
 {
-	out = static_cast<char *>(api_.target_alloc(bytes, device_));
+	out = api_.target_alloc(bytes, device_);
 	return out ? 0 : failed(-ENOMEM, "omp_target_alloc", "the device has not so much memory");
-}
-
-int libomp_kind::lay_file(char *block, size_t bytes, region &out)
-{
-	const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(block), page_bytes());
-	if (!is_plain_memory(addr, bytes))
-		return failed(-EOPNOTSUPP, "omp_target_alloc", "its memory is not plain memory of the CPU");
-	const int fd = memfd_create("openmp-device", MFD_CLOEXEC);
-	if (fd < 0)
-		return failed(-errno, "memfd_create", strerror(errno));
-	if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
-	    mmap(reinterpret_cast<void *>(addr), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
-		    MAP_FAILED) {
-		const int err = errno;
-		::close(fd);
-		return failed(-err, "memfd", strerror(err));
-	}
-	out.addr = addr;
-	out.bytes = bytes;
-	out.cpu = reinterpret_cast<void *>(addr);
-	return fd;
 }
 
 int libomp_kind::allocate(size_t bytes, size_t page, region &out)
 {
-	int rc = ready();
-	if (rc != 0)
-		return rc;
+	if (below_ == &closed_)
+		return below_->allocate(bytes, page, out);
 	if (bytes > SIZE_MAX / 2)
 		return failed(-ENOMEM, "omp_target_alloc", "the device has not so much memory");
-	const size_t unit = where_ == memory::cuda ? kDevicePageBytes : page_bytes();
+	const bool by_cuda = below_ == &cuda_;
+	const size_t unit = by_cuda ? kDevicePageBytes : page_bytes();
 	if (page > unit)
 		return failed(-EOPNOTSUPP, "page size", "omp_target_alloc gives no larger pages than the system's");
 	bytes = round_up(bytes ? bytes : 1, unit);
-	region r;
-	char *block = nullptr;
-	rc = get_block(where_ == memory::cpu ? bytes + page_bytes() : bytes, block);
+	void *got = nullptr;
+	int rc = get_block(by_cuda ? bytes : bytes + page_bytes(), got);
 	if (rc != 0)
 		return rc;
-	if (where_ == memory::cuda) {
-		rc = cuda_.adopt(block, bytes, r);
-	} else {
-		rc = lay_file(block, bytes, r);
-		r.own[1] = static_cast<uint64_t>(rc);
-	}
-	if (rc < 0) {
-		api_.target_free(block, device_);
+	region r;
+	rc = by_cuda ? cuda_.adopt(got, bytes, r) : cpu_.adopt(got, bytes, r);
+	if (rc != 0) {
+		free_block(got);
 		return rc;
 	}
-	r.own[0] = reinterpret_cast<uintptr_t>(block);
 	const std::lock_guard<std::mutex> lock(mutex_);
-	regions_.push_back({r, false});
+	blocks_.push_back({r, got});
 	out = r;
 	return 0;
 }
 
-// Releases it, whichever way it was made.
-void libomp_kind::end(const region &r, bool opened)
+// Does nothing for a region that close() has already ended.
+void libomp_kind::release(region &r)
 {
-	region copy = r;
-	if (where_ == memory::cuda) {
-		cuda_.release(copy);
-	} else if (opened) {
-		munmap(reinterpret_cast<void *>(r.addr), r.bytes);
-	} else {
-		// the runtime's allocator must find memory that it may write to, and that no other process can access
-		mmap(reinterpret_cast<void *>(r.addr), r.bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-		door_withdraw(static_cast<int>(r.own[1]));
-		::close(static_cast<int>(r.own[1]));
-	}
-	if (!opened)
-		api_.target_free(reinterpret_cast<void *>(r.own[0]), device_);
-}
-
-// For release() and drop(); does nothing for a region that close() has already ended.
-void libomp_kind::end_known(region &r)
-{
-	known found;
+	block found = {};
 	{
 		const std::lock_guard<std::mutex> lock(mutex_);
-		const auto it = std::find_if(regions_.begin(), regions_.end(),
-					     [&](const known &one) { return one.r.addr == r.addr; });
-		if (it != regions_.end()) {
+		const auto it = std::find_if(blocks_.begin(), blocks_.end(),
+					     [&](const block &one) { return one.r.addr == r.addr; });
+		if (it != blocks_.end()) {
 			found = *it;
-			regions_.erase(it);
+			blocks_.erase(it);
 		}
 	}
-	if (found.r.addr)
-		end(found.r, found.opened);
-	r = {};
-}
-
-int libomp_kind::give(const region &r, handle &out)
-{
-	const int rc = ready();
-	if (rc != 0)
-		return rc;
-	if (where_ == memory::cuda)
-		return cuda_.give(r, out);
-	out = {};
-	out.bytes = r.bytes;
-	out.device = 1; // the host itself
-	out.pid = getpid();
-	out.fd = static_cast<int32_t>(r.own[1]);
-	out.door = door_offer(out.fd);
-	return 0;
-}
-
-int libomp_kind::take(const handle &source, region &out)
-{
-	int rc = ready();
-	if (rc != 0)
-		return rc;
-	region r;
-	if (where_ == memory::cuda) {
-		rc = cuda_.take(source, r);
-		if (rc != 0)
-			return rc;
-	} else {
-		const int fd = fd_of_peer(source.pid, source.fd, source.door);
-		if (fd < 0)
-			return fd;
-		const off_t end = lseek(fd, 0, SEEK_END);
-		const bool whole = end > 0 && source.bytes && static_cast<uint64_t>(end) >= source.bytes;
-		void *addr = whole ? mmap(nullptr, source.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-				   : MAP_FAILED;
-		const int err = errno;
-		::close(fd);
-		if (!whole)
-			return failed(-EINVAL, "take", "the handle is not that of a region");
-		if (addr == MAP_FAILED)
-			return failed(-err, "mmap", strerror(err));
-		r.addr = reinterpret_cast<uintptr_t>(addr);
-		r.bytes = source.bytes;
-		r.cpu = addr;
+	if (found.addr) {
+		below_->release(found.r);
+		free_block(found.addr);
 	}
-	const std::lock_guard<std::mutex> lock(mutex_);
-	regions_.push_back({r, true});
-	out = r;
-	return 0;
-}
-
-// Are these bytes entirely within one region?
-bool libomp_kind::has(const void *ptr, size_t bytes) const
-{
-	const auto addr = reinterpret_cast<uintptr_t>(ptr);
-	const std::lock_guard<std::mutex> lock(mutex_);
-	for (const known &one : regions_)
-		if (addr - one.r.addr < one.r.bytes)
-			return bytes <= one.r.bytes - (addr - one.r.addr);
-	return false;
-}
-
-bool libomp_kind::owns(const void *ptr) const
-{
-	return where_ == memory::cuda ? cuda_.owns(ptr) : has(ptr, 1);
-}
-
-// --- copies and atomics ----------------------------------------------------------------------------------------------
-
-int libomp_kind::copy(const piece *pieces, size_t count)
-{
-	const int rc = ready();
-	if (rc != 0)
-		return rc;
-	if (where_ == memory::cuda)
-		return cuda_.copy(pieces, count);
-	for (size_t i = 0; i < count; i++)
-		copy_now(pieces[i].dest, pieces[i].source, pieces[i].bytes);
-	return 0;
-}
-
-int libomp_kind::finish()
-{
-	const int rc = ready();
-	if (rc != 0)
-		return rc;
-	if (where_ == memory::cuda)
-		return cuda_.finish();
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return 0;
-}
-
-int libomp_kind::fill(void *dest, int byte, size_t bytes)
-{
-	const int rc = ready();
-	if (rc != 0)
-		return rc;
-	if (where_ == memory::cuda)
-		return cuda_.fill(dest, byte, bytes);
-	memset(dest, byte, bytes);
-	return 0;
-}
-
-int libomp_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
-{
-	const int rc = ready();
-	if (rc != 0)
-		return rc;
-	if (where_ == memory::cuda)
-		return cuda_.amo(op, target, bytes, value, compare, old);
-	if ((bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(target) % bytes || !has(target, bytes))
-		return failed(-EFAULT, "atomic", "the target is not an aligned word of a region");
-	if (bytes == 8)
-		*old = amo_on(static_cast<uint64_t *>(target), op, value, compare);
-	else
-		*old = amo_on(static_cast<uint32_t *>(target), op, static_cast<uint32_t>(value),
-			      static_cast<uint32_t>(compare));
-	return 0;
+	r = {};
 }
 
 } // namespace
 
-kind &libomp()
+kind *new_libomp()
 {
-	static libomp_kind one;
-	return one;
+	return new libomp_kind;
 }
 
 } // namespace pgas::devices

@@ -9,10 +9,10 @@
 // the region.
 //
 // Atomics use locks: a kernel would have to be supplied as SPIR-V.
+#include "device_driver_kind.hpp"
 #include "device_fd_server.hpp"
 #include "device_kinds.hpp"
 #include "device_locks.hpp"
-#include "device_queue.hpp"
 #include "ze_api.hpp"
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char *kFiles[] = {"libze_loader.so.1", "libze_loader.so", nullptr};
 constexpr const char *kNodes[] = {"/dev/dri/renderD*", "/dev/dxg", nullptr}; // the second: on Windows
-constexpr driver_library kDriver = {"the Level Zero loader", kFiles, "PGAS_ZE_DRIVER", kNodes};
+constexpr driver_library kDriver = {"the Level Zero loader", "Level Zero device", kFiles, "PGAS_ZE_DRIVER", kNodes};
 
 const struct {
 	int code;
@@ -48,43 +48,43 @@ const struct {
 	{kZeUnsupportedSize, -ENOMEM, "more than the device gives at once"},
 };
 
-class ze_kind final : public queued_kind {
+class ze_kind final : public driver_kind {
 public:
 	const char *name() const override { return "ze"; }
-	bool has_driver() const override { return driver_is_here(kDriver); }
-	int open(int local_rank, char *why, size_t room) override;
-	int open_device(const device_choice &which, char *why, size_t room) override;
 
 private:
+	const driver_library &library() const override { return kDriver; }
+	driver_symbols symbols() override { return symbols_of(api_); }
+	int count_devices(int &count) override;
+	int use_given(const device_choice &which, bool &found) override;
+	int select(int index) override;
+	int open_context() override;
+	int open_stream() override;
+	void end_device() override;
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t) const override {}
-	int get_memory(size_t bytes, region &out) override;
-	int give_memory(const region &r, handle &out) override;
 	uint64_t number_of_device() const override;
+
+	int get_memory(size_t bytes, uintptr_t &addr) override;
+	void free_memory(const region &r) override { api_.free(context_, reinterpret_cast<void *>(r.addr)); }
+	int give_memory(const region &r, handle &out) override;
+	void withdraw(const region &r) override;
 	int open_memory(const handle &source, uintptr_t &addr) override;
+	void close_memory(const region &r) override { api_.ipc_close(context_, reinterpret_cast<void *>(r.addr)); }
 	int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const override;
-	void end_memory(const region &r, bool opened) override;
-	void end_given(const region &r) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free(context_, ptr); }
 	int place_of(const void *ptr, place &out) const override;
-	int submit(const piece *pieces, size_t count, bool) override;
-	int submit_pageable(const piece &p) override { return submit(&p, 1, false); }
+
+	int submit_one(const piece &p) override;
+	int end_submission() override;
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	bool has_locks() const override { return true; }
 	int lock_fd_of(const handle &source) const override;
 	int wait() override { return call(api_.synchronize, list_, UINT64_MAX); }
-	int ask(bool &idle) override;
-	void end_device() override;
-
+	int ask(bool &idle) override { return ask_by(api_.synchronize, kZeNotReady, idle, list_, 0); }
 	int fail(const char *name, int code) const override;
-	int list_devices(std::vector<ze_device> &out);
-	int find_device(int local_rank);
-	int find_device(const device_choice &which);
-	template <class Which>
-	int open_found(const Which &which, char *why, size_t room);
-	int open_list(char *why, size_t room);
-	int end_submission();
+
 	void put_back(const ze_ipc_handle &ipc);
 	int fd_of(const ze_ipc_handle &ipc, int &out) const;
 	int handle_of(int fd, const handle &source, ze_ipc_handle &out) const;
@@ -97,6 +97,7 @@ private:
 
 	ze_api api_;
 	ze_driver driver_ = nullptr;
+	std::vector<ze_device> devices_; // of that driver, while one of them is chosen
 	ze_device device_ = nullptr;
 	ze_context context_ = nullptr;
 	bool own_context_ = false;
@@ -119,104 +120,64 @@ int ze_kind::fail(const char *name, int code) const
 // --- the device ------------------------------------------------------------------------------------------------------
 
 // Lists the devices of the first driver that has any.
-int ze_kind::list_devices(std::vector<ze_device> &out)
+int ze_kind::count_devices(int &count)
 {
-	uint32_t count = 0;
+	uint32_t found = 0;
 	int rc = call(api_.init, kZeInitGpus);
 	if (rc == 0)
-		rc = call(api_.get_drivers, &count, static_cast<ze_driver *>(nullptr));
-	std::vector<ze_driver> drivers(count);
-	if (rc == 0 && count)
-		rc = call(api_.get_drivers, &count, drivers.data());
+		rc = call(api_.get_drivers, &found, static_cast<ze_driver *>(nullptr));
+	std::vector<ze_driver> drivers(found);
+	if (rc == 0 && found)
+		rc = call(api_.get_drivers, &found, drivers.data());
+	devices_.clear();
 	for (const ze_driver one : drivers) {
-		uint32_t found = 0;
+		found = 0;
 		if (rc == 0)
 			rc = call(api_.get_devices, one, &found, static_cast<ze_device *>(nullptr));
-		if (rc != 0)
-			return rc;
-		if (!found)
-			continue;
-		out.resize(found);
-		driver_ = one;
-		return call(api_.get_devices, one, &found, out.data());
+		if (rc == 0 && found) {
+			devices_.resize(found);
+			driver_ = one;
+			rc = call(api_.get_devices, one, &found, devices_.data());
+			break;
+		}
 	}
-	return rc != 0 ? rc : failed(-ENODEV, api_.get_devices.name, "this host has no Level Zero device");
-}
-
-int ze_kind::find_device(int local_rank)
-{
-	std::vector<ze_device> devices;
-	const int rc = list_devices(devices);
-	if (rc == 0)
-		device_ = devices[local_rank > 0 ? static_cast<size_t>(local_rank) % devices.size() : 0];
+	count = static_cast<int>(devices_.size());
 	return rc;
 }
 
-int ze_kind::find_device(const device_choice &which)
+// A device of any driver.
+int ze_kind::use_given(const device_choice &which, bool &found)
 {
-	std::vector<ze_device> devices;
-	int rc = list_devices(devices);
-	if (rc != 0)
-		return rc;
 	ordinal_ = which.ordinal;
-	if (which.device) { // of any driver
+	found = which.device != nullptr;
+	if (found) {
 		device_ = static_cast<ze_device>(which.device);
 		context_ = static_cast<ze_context>(which.context);
-		return 0;
 	}
-	if (which.number >= static_cast<int>(devices.size()))
-		return failed(-ENODEV, api_.get_devices.name, "there is no Level Zero device of that number");
-	for (size_t i = 0; which.number < 0 && which.place && i < devices.size(); i++) {
-		device_ = devices[i];
-		if (number_of_device() == which.place)
-			return 0;
-	}
-	device_ = devices[which.number < 0 ? 0 : static_cast<size_t>(which.number)];
 	return 0;
 }
 
-// which: the rank among the PEs of this host, or a device_choice.
-template <class Which>
-int ze_kind::open_found(const Which &which, char *why, size_t room)
+int ze_kind::select(int index)
 {
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	rc = find_device(which);
-	if (rc == 0)
-		return open_list(why, room);
-	snprintf(why, room, "%s", t_error);
-	return rc;
+	device_ = devices_[static_cast<size_t>(index)];
+	return 0;
 }
 
-int ze_kind::open(int local_rank, char *why, size_t room)
-{
-	return open_found(local_rank, why, room);
-}
-
-int ze_kind::open_device(const device_choice &which, char *why, size_t room)
-{
-	return open_found(which, why, room);
-}
-
-int ze_kind::open_list(char *why, size_t room)
+int ze_kind::open_context()
 {
 	const ze_context_wish wish;
-	const ze_list_wish queue;
-	int rc = 0;
-	if (!context_) {
-		rc = call(api_.create_context, driver_, &wish, &context_);
-		own_context_ = rc == 0;
-	}
-	if (rc == 0)
-		rc = call(api_.create_list, context_, device_, &queue, &list_);
-	if (rc == 0)
-		rc = open_queue();
-	if (rc != 0) {
-		snprintf(why, room, "%s", t_error);
-		end_device();
-	}
+	if (context_)
+		return 0;
+	const int rc = call(api_.create_context, driver_, &wish, &context_);
+	own_context_ = rc == 0;
 	return rc;
+}
+
+int ze_kind::open_stream()
+{
+	const ze_list_wish queue;
+	devices_.clear();
+	return call(api_.create_list, context_, device_, &queue, &list_);
 }
 
 void ze_kind::end_device()
@@ -235,21 +196,18 @@ void ze_kind::end_device()
 
 int ze_kind::enter(uintptr_t &) const
 {
-	return list_ ? 0 : failed(-ENODEV, name(), "the device is not open");
+	return device_ ? 0 : failed(-ENODEV, name(), "the device is not open");
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-int ze_kind::get_memory(size_t bytes, region &out)
+int ze_kind::get_memory(size_t bytes, uintptr_t &addr)
 {
 	ze_device_memory_wish wish;
 	wish.ordinal = ordinal_;
-	void *addr = nullptr;
-	const int rc = call(api_.allocate, context_, &wish, bytes, kDevicePageBytes, device_, &addr);
-	if (rc == 0) {
-		out.addr = reinterpret_cast<uintptr_t>(addr);
-		out.bytes = bytes;
-	}
+	void *got = nullptr;
+	const int rc = call(api_.allocate, context_, &wish, bytes, kDevicePageBytes, device_, &got);
+	addr = reinterpret_cast<uintptr_t>(got);
 	return rc;
 }
 
@@ -270,7 +228,7 @@ int ze_kind::give_memory(const region &r, handle &out)
 		it = given_.insert(given_.end(), g);
 	}
 	out.fd = it->fd;
-	memcpy(out.blob, it->ipc.bytes, sizeof out.blob);
+	put_blob(it->ipc, out);
 	const int32_t locks = lock_fd(r); // overwrites the descriptor's bytes, which peers do not use
 	memcpy(out.blob, &locks, sizeof locks);
 	return 0;
@@ -309,8 +267,7 @@ int ze_kind::handle_of(int fd, const handle &source, ze_ipc_handle &out) const
 	const int code = api_.ipc_of_fd.address ? api_.ipc_of_fd(context_, static_cast<uint64_t>(fd), &out)
 						: int{kZeUnsupportedFeature};
 	if (code == kZeUnsupportedFeature) {
-		static_assert(sizeof out.bytes == sizeof source.blob);
-		memcpy(out.bytes, source.blob, sizeof out.bytes);
+		out = get_blob<ze_ipc_handle>(source);
 		memcpy(out.bytes, &fd, sizeof fd);
 		return 0;
 	}
@@ -347,18 +304,7 @@ int ze_kind::range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const
 	return code;
 }
 
-void ze_kind::end_memory(const region &r, bool opened)
-{
-	auto *addr = reinterpret_cast<void *>(r.addr);
-	if (opened) {
-		api_.ipc_close(context_, addr);
-		return;
-	}
-	end_given(r);
-	api_.free(context_, addr);
-}
-
-void ze_kind::end_given(const region &r)
+void ze_kind::withdraw(const region &r)
 {
 	const std::lock_guard<std::mutex> lock(given_mutex_);
 	std::erase_if(given_, [&](const given &one) {
@@ -399,19 +345,9 @@ int ze_kind::end_submission()
 	return call(api_.barrier, list_, kNoEvent, 0U, kNoEvents);
 }
 
-int ze_kind::submit(const piece *pieces, size_t count, bool)
+int ze_kind::submit_one(const piece &p)
 {
-	int rc = 0;
-	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = call(api_.copy, list_, pieces[i].dest, pieces[i].source, pieces[i].bytes, kNoEvent, 0U, kNoEvents);
-	return rc != 0 ? rc : end_submission();
-}
-
-int ze_kind::ask(bool &idle)
-{
-	const int code = api_.synchronize(list_, 0);
-	idle = code == 0;
-	return code == 0 || code == kZeNotReady ? 0 : fail(api_.synchronize.name, code);
+	return call(api_.copy, list_, p.dest, p.source, p.bytes, kNoEvent, 0U, kNoEvents);
 }
 
 int ze_kind::submit_fill(void *dest, int byte, size_t bytes)
@@ -425,12 +361,6 @@ int ze_kind::submit_fill(void *dest, int byte, size_t bytes)
 }
 
 } // namespace
-
-kind &ze()
-{
-	static ze_kind one;
-	return one;
-}
 
 kind *new_ze()
 {

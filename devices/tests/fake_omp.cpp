@@ -35,7 +35,7 @@ void with_cuda(Body body)
 {
 	static const char *const kNone[] = {nullptr};
 	char why[200];
-	if (load_driver({"the fake", kNone, "PGAS_CUDA_DRIVER"}, g_cuda, why, sizeof why) != 0)
+	if (load_driver({"the fake", "device", kNone, "PGAS_CUDA_DRIVER"}, symbols_of(g_cuda), why, sizeof why) != 0)
 		abort();
 	cuda_context before = nullptr;
 	g_cuda.init(0);

@@ -25,7 +25,7 @@ int load(void **)
 {
 	char why[200];
 	static const char *const kNone[] = {nullptr};
-	return load_driver({"the fake", kNone, g_device->variable}, g_api, why, sizeof why);
+	return load_driver({"the fake", "device", kNone, g_device->variable}, symbols_of(g_api), why, sizeof why);
 }
 
 int device_of(const region &r)

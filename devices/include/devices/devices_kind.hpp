@@ -24,6 +24,16 @@ struct region {
 	uint64_t own[2] = {0, 0}; // private to the kind
 };
 
+constexpr bool contains(const region &r, uintptr_t addr)
+{
+	return addr - r.addr < r.bytes;
+}
+// All of these bytes, of which there is at least one.
+constexpr bool contains(const region &r, uintptr_t addr, size_t bytes)
+{
+	return contains(r, addr) && bytes <= r.bytes - (addr - r.addr);
+}
+
 // What a process of the same host needs to open a region. Plain bytes, of one length for all kinds.
 struct handle {
 	uint64_t bytes = 0;  // of the region
@@ -130,8 +140,8 @@ public:
 
 	// Runs after all copies submitted before; like them, complete after finish(). Kinds without kernels cannot
 	// fold.
-	virtual bool can_fold(fold_op op, fold_type type) const = 0;
-	virtual int submit_fold(const fold &f) = 0;
+	virtual bool can_fold(fold_op, fold_type) const { return false; }
+	virtual int submit_fold(const fold &f);
 
 	// Is this memory of this device, whichever library allocated it? For addresses that are in no region.
 	virtual bool owns(const void *ptr) const = 0;
@@ -139,10 +149,10 @@ public:
 	virtual int device_of(const void *) const { return -1; }
 
 	// The last failure of this thread: "cuMemAlloc_v2: out of memory". Never null.
-	virtual const char *last_error() const = 0;
+	const char *last_error() const;
 };
 
-// The kind of that name ("emulated", "cuda", "hip", "ze", "libomp"), or null. There is one object of each in a process.
+// The kind of that name (src/device_kinds.def), or null. There is one object of each in a process.
 kind *find_kind(const char *name);
 // Another object of that kind, for another device; the caller deletes it after closing it. Null if there is no such
 // kind.
