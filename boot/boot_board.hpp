@@ -20,7 +20,7 @@
 // (oshrun_stops.cpp).
 //
 // In addition to the board there are two pipes. `life`: only oshrun holds the write end, and it never writes; when
-// oshrun is gone, for whatever reason, the kernel tells every reader. `mail`: PEs and guard write records of at most
+// oshrun is gone, for whatever reason, the kernel tells every reader. `mail`: PEs and keeper write records of at most
 // PIPE_BUF bytes, which therefore arrive whole; oshrun reads them. All three descriptors are inherited under the
 // numbers that the header names; a PE whose wrapper closed them opens /proc/<launcher>/fd/<number> instead.
 #pragma once
@@ -56,7 +56,7 @@ struct alignas(64) board_slot {
 	uint32_t refs;  // PE: copies of this library that joined in that process
 	// oshrun: 1 if the oshrun of its host reports the process stopped or held by a debugger; PEs read it (relaxed)
 	uint32_t stopped;
-	uint32_t pmix;       // guard: kPmix... of this rank
+	uint32_t pmix;       // keeper: kPmix... of this rank
 	uint32_t host;       // oshrun: the number of the host where the PE runs
 	uint64_t kv_used;    // PE: bytes of the arena that are published (release); kv_used <= kv_staged
 	uint64_t kv_staged;  // PE: bytes that are written; here because two copies of the library may share the slot

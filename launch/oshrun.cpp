@@ -4,14 +4,14 @@
 //
 //   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
 //   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
-//   oshrun_guard  helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
+//   oshrun_keeper helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
 //   oshrun_say    messages to the user    oshrun_judge mail and ends of PEs     oshrun_scratch directory of that server
 //
 // and for several hosts (the design is in oshrun_agent.hpp):
 //
 //   oshrun_hosts  which hosts, which PE   oshrun_head    streams and verdict    oshrun_agent   the oshrun of one host
-//   oshrun_branch agents that one started oshrun_protocol frames between them   oshrun_jobtext what agents are told
-//   oshrun_relay  streams by frames       oshrun_exchange a barrier over hosts  oshrun_pmix_link PMIx over hosts
+//   oshrun_branch agents that one started oshrun_protocol messages between them   oshrun_jobtext what agents are told
+//   oshrun_relay  streams by messages       oshrun_exchange a barrier over hosts  oshrun_pmix_link PMIx over hosts
 //   oshrun_rankfile hosts and CPUs by rank oshrun_stops   which PEs are stopped
 #include "oshrun.hpp"
 

@@ -99,23 +99,23 @@ constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why);
 std::string cpu_list(const cpu_set_t &set);
 
-// Memory shared by oshrun, its guard and its children until they exec. No program of a PE has it: it is anonymous
+// Memory shared by oshrun, its keeper and its children until they exec. No program of a PE has it: it is anonymous
 // memory, so what is read here can be trusted.
 enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
-struct guard_page {
-	uint32_t env_state; // kEnv... of the PMIx environment, which the guard writes; futex
+struct keeper_page {
+	uint32_t env_state; // kEnv... of the PMIx environment, which the keeper writes; futex
 	uint32_t env_bytes;
 	char env_text[8000];  // NAME=value, each ended by a zero byte
 	uint32_t child_pid[]; // oshrun: its children, leaders of the PEs' process groups; 0: not started, or reaped
 };
 
-// guard: a helper process that survives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
-struct guard_setup {
+// keeper: a helper process that survives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
+struct keeper_setup {
 	pgas::boot::board_view board;
-	guard_page *page;
+	keeper_page *page;
 	pid_t launcher;
 	int life_read_fd, life_write_fd, mail_write_fd;
-	int uplink_fd; // an agent's channel to its parent, or -1: when it ends, so does the job on this host
+	int uplink_fd; // an agent's stream to its parent, or -1: when it ends, so does the job on this host
 	int pmix_fd;   // from the PMIx server to the agent, or -1 in a job on one host
 	const struct placement *where;
 	scratch_dir *scratch; // for the PMIx server; whichever process outlives the server removes it
@@ -123,12 +123,12 @@ struct guard_setup {
 	bool pmix;
 	bool verbose;
 };
-pid_t start_guard(const guard_setup &setup);   // -1 and errno if fork fails
+pid_t start_keeper(const keeper_setup &setup); // -1 and errno if fork fails
 bool carries_cookie(int pid, uint64_t cookie); // true if a PE of that board started it, or it is one
 
-// pmix: runs inside the guard. Writes the environment of a PE to the guard's page. Returns false if there is no PMIx
+// pmix: runs inside the keeper. Writes the environment of a PE to the keeper's page. Returns false if there is no PMIx
 // here.
-bool start_pmix_server(const guard_setup &setup);
+bool start_pmix_server(const keeper_setup &setup);
 bool handle_pmix_link(); // reads what arrived on pmix_fd; false: its end
 bool pmix_available();
 bool wants_pmix(const app &program);

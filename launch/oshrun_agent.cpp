@@ -21,7 +21,7 @@ class agent : public branch_owner, public job_owner {
 public:
 	int run();
 
-	bool from_below(child &source, frame &what) override;
+	bool from_below(child &source, message &msg) override;
 	void host_lost(const child &which, const std::string &line) override;
 
 	void failed(int code, const char *text) override { up_.send({kind::fail, host_, code, text}); }
@@ -36,13 +36,13 @@ public:
 private:
 	enum class state { waiting, prepared, running, ended }; // of the PEs on this host
 	void open_uplink();
-	bool from_above(frame &what);
-	bool from_server(frame &what);
-	bool pmix_from_below(child &source, const frame &what);
-	bool pmix_from_above(const frame &what);
-	void pmix_to_host(const frame &what, bool from_above);
-	bool pass_down(const frame &what);
-	bool take_job(const frame &what);
+	bool from_above(message &msg);
+	bool from_server(message &msg);
+	bool pmix_from_below(child &source, const message &msg);
+	bool pmix_from_above(const message &msg);
+	void pmix_to_host(const message &msg, bool from_above);
+	bool pass_down(const message &msg);
+	bool take_job(const message &msg);
 	int attempt(int (agent::*what)());
 	int prepare(); // 0, or the exit code after an error line
 	int begin();
@@ -58,7 +58,7 @@ private:
 	static void hear(const char *line);
 
 	static agent *self_; // for hear()
-	channel up_;
+	message_stream up_;
 	job_text job_;
 	std::string body_;
 	int host_ = -1, end_ = -1;
@@ -69,8 +69,8 @@ private:
 	std::unique_ptr<job> work_;
 	exchange board_;
 	stop_marks stops_;
-	double stops_at_ = 0; // when to check our PEs; 0: not needed
-	channel server_;      // the PMIx server of this host, in the guard
+	double stops_at_ = 0;   // when to check our PEs; 0: not needed
+	message_stream server_; // the PMIx server of this host, in the keeper
 	int pmix_fences_ = 0;
 	bool pmix_arrived_ = false;
 	strings said_; // lines held back while collect_ is set
@@ -107,16 +107,16 @@ int agent::attempt(int (agent::*what)())
 
 // --- the job ---------------------------------------------------------------------------------------------------------
 
-bool agent::take_job(const frame &what)
+bool agent::take_job(const message &msg)
 {
-	if (work_ || !unpack_job(what.body, job_))
+	if (work_ || !unpack_job(msg.body, job_))
 		return false;
-	host_ = what.host;
-	end_ = what.arg;
+	host_ = msg.host;
+	end_ = msg.arg;
 	const int hosts = static_cast<int>(job_.opts.hosts.size());
 	if (host_ < 0 || host_ >= end_ || end_ > hosts)
 		return false;
-	body_ = what.body;
+	body_ = msg.body;
 	up_.set_ping(ping_interval(job_.opts));
 	placement where;
 	where.host_of = place_ranks(job_.opts);
@@ -212,27 +212,27 @@ void agent::arrived(uint32_t generation)
 		return work_->fail(1, "host %s: %s", work_->where().name().c_str(), pgas::boot::kOverwritten);
 	if (board_.is_collected())
 		return; // mail that no PE of this host sent
-	for (const frame &data : board_.collect(generation)) {
+	for (const message &data : board_.collect(generation)) {
 		up_.send(data);
 		below_->send_all(data);
 	}
 	arrived_ = true;
 }
 
-// --- frames ----------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
-bool agent::from_below(child &source, frame &what)
+bool agent::from_below(child &source, message &msg)
 {
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::ready:
 		return source.ready = true;
 	case kind::fence:
-		source.fenced = board_.is_open() && static_cast<uint32_t>(what.arg) == board_.generation();
+		source.fenced = board_.is_open() && static_cast<uint32_t>(msg.arg) == board_.generation();
 		return source.fenced;
 	case kind::data:
-		if (now_ == state::running && !board_.apply(what).empty())
+		if (now_ == state::running && !board_.apply(msg).empty())
 			return false;
-		below_->send_all(what, &source);
+		below_->send_all(msg, &source);
 		[[fallthrough]];
 	case kind::out:
 	case kind::err:
@@ -241,65 +241,65 @@ bool agent::from_below(child &source, frame &what)
 	case kind::early:
 	case kind::fail:
 	case kind::say:
-		up_.send(what);
+		up_.send(msg);
 		return true;
 	case kind::stopped:
-		if (!stops_.take(what, source.host, source.end, true))
+		if (!stops_.take(msg, source.host, source.end, true))
 			return false;
-		below_->send_all(what, &source);
-		up_.send(what);
+		below_->send_all(msg, &source);
+		up_.send(msg);
 		return true;
 	default:
-		return pmix_from_below(source, what);
+		return pmix_from_below(source, msg);
 	}
 }
 
 void agent::host_lost(const child &which, const std::string &line)
 {
-	for (const frame &news : stops_.forget(which.host, which.end)) {
+	for (const message &news : stops_.forget(which.host, which.end)) {
 		below_->send_all(news);
 		up_.send(news);
 	}
 	up_.send({kind::fail, -1, kExitCannotStart, line});
 }
 
-// Handles frames for one host, and frames for all hosts that concern each host by itself.
-bool agent::pass_down(const frame &what)
+// Handles messages for one host, and messages for all hosts that concern each host by itself.
+bool agent::pass_down(const message &msg)
 {
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::input:
 	case kind::credit:
-		if (what.host != host_)
-			below_->send_to(what);
-		else if (what.what == kind::input)
-			in_->feed(what.body);
+		if (msg.host != host_)
+			below_->send_to(msg);
+		else if (msg.kind == kind::input)
+			in_->feed(msg.body);
 		else
-			out_->credit(what.arg);
+			out_->credit(msg.arg);
 		return true;
 	case kind::signal:
-		below_->send_all(what);
-		paused_ = what.arg == SIGTSTP;
+		below_->send_all(msg);
+		paused_ = msg.arg == SIGTSTP;
 		if (now_ == state::running)
-			work_->on_signal(what.arg);
+			work_->on_signal(msg.arg);
 		return true;
 	case kind::gone:
-		below_->send_all(what);
+		below_->send_all(msg);
 		if (now_ == state::running)
-			board_.mark_gone(static_cast<uint32_t>(what.arg));
+			board_.mark_gone(static_cast<uint32_t>(msg.arg));
 		return true;
 	case kind::stopped:
-		if (!stops_.take(what, host_, end_, false))
+		if (!stops_.take(msg, host_, end_, false))
 			return false;
-		below_->send_all(what);
+		below_->send_all(msg);
 		return true;
 	case kind::early:
-		below_->send_all(what);
+		below_->send_all(msg);
 		told_early_ = true;
 		if (now_ == state::running)
-			work_->fail_if_joined(what.body.c_str());
+			work_->fail_if_joined(msg.body.c_str());
 		return true;
 	default:
-		return pmix_from_above(what);
+		return pmix_from_above(msg);
 	}
 }
 
@@ -314,100 +314,100 @@ void agent::serve_pmix(unique_fd link)
 	server_.set_ping(0);
 }
 
-// Passes a frame to the PMIx server of one host, by the shortest way in the tree.
-void agent::pmix_to_host(const frame &what, bool from_above)
+// Passes a message to the PMIx server of one host, by the shortest way in the tree.
+void agent::pmix_to_host(const message &msg, bool from_above)
 {
-	if (what.host == host_)
-		server_.send(what);
-	else if (what.host > host_ && what.host < end_)
-		below_->send_to(what);
+	if (msg.host == host_)
+		server_.send(msg);
+	else if (msg.host > host_ && msg.host < end_)
+		below_->send_to(msg);
 	else if (!from_above)
-		up_.send(what);
+		up_.send(msg);
 }
 
-bool agent::from_server(frame &what)
+bool agent::from_server(message &msg)
 {
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::pmix_data:
-		up_.send(what);
-		below_->send_all(what);
+		up_.send(msg);
+		below_->send_all(msg);
 		return true;
 	case kind::pmix_fence:
-		return pmix_arrived_ = what.arg == pmix_fences_;
+		return pmix_arrived_ = msg.arg == pmix_fences_;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
-		pmix_to_host(what, false);
+		pmix_to_host(msg, false);
 		return true;
 	default:
 		return false;
 	}
 }
 
-bool agent::pmix_from_below(child &source, const frame &what)
+bool agent::pmix_from_below(child &source, const message &msg)
 {
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::pmix_data:
-		server_.send(what);
-		below_->send_all(what, &source);
-		up_.send(what);
+		server_.send(msg);
+		below_->send_all(msg, &source);
+		up_.send(msg);
 		return true;
 	case kind::pmix_fence:
-		return source.pmix_fenced = what.arg == pmix_fences_;
+		return source.pmix_fenced = msg.arg == pmix_fences_;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
-		pmix_to_host(what, false);
+		pmix_to_host(msg, false);
 		return true;
 	default:
 		return false;
 	}
 }
 
-bool agent::pmix_from_above(const frame &what)
+bool agent::pmix_from_above(const message &msg)
 {
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::pmix_release:
 		pmix_fences_++;
 		below_->clear(&child::pmix_fenced);
 		[[fallthrough]];
 	case kind::pmix_data:
-		server_.send(what);
-		below_->send_all(what);
+		server_.send(msg);
+		below_->send_all(msg);
 		return true;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
-		pmix_to_host(what, true);
+		pmix_to_host(msg, true);
 		return true;
 	default:
 		return false;
 	}
 }
 
-bool agent::from_above(frame &what)
+bool agent::from_above(message &msg)
 {
-	if (what.what == kind::ping)
+	if (msg.kind == kind::ping)
 		return true;
-	if (what.what == kind::end) {
-		end(what.arg);
+	if (msg.kind == kind::end) {
+		end(msg.arg);
 		return true;
 	}
-	if (what.what == kind::job)
-		return take_job(what);
+	if (msg.kind == kind::job)
+		return take_job(msg);
 	if (!work_)
 		return false;
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::start:
 		if (now_ == state::prepared)
 			start();
 		return true;
 	case kind::data:
-		below_->send_all(what);
-		return now_ != state::running || board_.apply(what).empty();
+		below_->send_all(msg);
+		return now_ != state::running || board_.apply(msg).empty();
 	case kind::release:
-		below_->send_all(what);
+		below_->send_all(msg);
 		below_->clear(&child::fenced);
-		return now_ != state::running || board_.release(static_cast<uint32_t>(what.arg));
+		return now_ != state::running || board_.release(static_cast<uint32_t>(msg.arg));
 	default:
-		return pass_down(what);
+		return pass_down(msg);
 	}
 }
 
@@ -484,12 +484,12 @@ void agent::step()
 			below_->reap();
 		below_->handle(polls);
 	}
-	frame what;
-	while (!orphan_ && up_.next(what))
-		if (!from_above(what))
+	message msg;
+	while (!orphan_ && up_.next(msg))
+		if (!from_above(msg))
 			orphaned(); // a parent that sends nonsense is treated as gone
-	while (server_.is_open() && server_.next(what))
-		if (!from_server(what))
+	while (server_.is_open() && server_.next(msg))
+		if (!from_server(msg))
 			server_.close();
 	if (server_.ended() && server_.is_open())
 		server_.close(); // as on one host: it is not restarted
@@ -501,7 +501,7 @@ void agent::step()
 void agent::look_at_stops()
 {
 	for (auto [rank, stopped] : work_->look_at_stops()) {
-		const frame news = {kind::stopped, stopped, rank};
+		const message news = {kind::stopped, stopped, rank};
 		stops_.take(news, host_, host_ + 1, true);
 		below_->send_all(news);
 		up_.send(news);

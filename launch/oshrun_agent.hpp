@@ -10,7 +10,7 @@
 //
 //   starting --hello line--> greeted --over--> over --end of stream--> closed
 //      |                        |
-//      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong frame ---> lost
+//      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong message ---> lost
 //                                                           over without a reason
 //
 // greeted: it has the job's text; it sends ready when it and all agents below it can start, and PEs start when all are
@@ -25,7 +25,7 @@
 // first failure of their own PEs and end those at once; the first report that reaches the head decides.
 //
 // Failure detection: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends;
-// if it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have sent nothing
+// if it cannot, its keeper does (oshrun_keeper.cpp). Both ends of every stream send a ping when they have sent nothing
 // for a second, or a fifth of --host-timeout.
 #pragma once
 
@@ -62,9 +62,9 @@ inline double ping_interval(const options &opts)
 class exchange {
 public:
 	void open(pgas::boot::board_view board, const placement &where);
-	std::vector<frame> collect(uint32_t generation); // what the PEs of this host have for the others
-	std::string apply(const frame &data);            // from another host; returns an error, or an empty text
-	bool release(uint32_t generation);               // false: not the generation that PEs wait for
+	std::vector<message> collect(uint32_t generation); // what the PEs of this host have for the others
+	std::string apply(const message &data);            // from another host; returns an error, or an empty text
+	bool release(uint32_t generation);                 // false: not the generation that PEs wait for
 	bool is_open() const { return board_.base != nullptr; }
 	bool is_collected() const { return collected_; } // for the current barrier
 	uint32_t generation() const { return generation_; }
@@ -87,10 +87,10 @@ public:
 	void show(pgas::boot::board_view board); // shows them to PEs, from now on
 	// Takes a report about a PE whose host is one of [first, end) if `within`, else is none of these. False: the
 	// report is malformed, and nothing was done.
-	bool take(const frame &what, int first, int end, bool within);
+	bool take(const message &msg, int first, int end, bool within);
 	// Nobody reports on the PEs of [first, end) any more: they count as lost when they are silent. Returns what to
 	// tell the other hosts.
-	std::vector<frame> forget(int first, int end);
+	std::vector<message> forget(int first, int end);
 
 private:
 	void mark(uint32_t rank, bool stopped);
@@ -100,10 +100,10 @@ private:
 	std::vector<bool> stopped_;     // by rank
 };
 
-// relay: PEs' standard streams carried by frames.
+// relay: PEs' standard streams carried by messages.
 class relay_output : public pe_output {
 public:
-	relay_output(channel &dest, const terminal_size &terminal) : to_(dest), terminal_(terminal) {}
+	relay_output(message_stream &dest, const terminal_size &terminal) : to_(dest), terminal_(terminal) {}
 	bool open_stream(int rank, bool is_error, unique_fd &far_end) override;
 	void add_polls(std::vector<pollfd> &polls) override;
 	void handle(const std::vector<pollfd> &polls) override;
@@ -120,7 +120,7 @@ private:
 	};
 	bool read_stream(stream &source);
 
-	channel &to_;
+	message_stream &to_;
 	const terminal_size &terminal_;
 	size_t window_ = kStreamWindow; // bytes that may be sent before the head grants more credit
 	std::deque<stream> streams_;
@@ -128,7 +128,7 @@ private:
 
 class relay_input : public pe_input {
 public:
-	relay_input(channel &dest, int host) : to_(dest), host_(host) {}
+	relay_input(message_stream &dest, int host) : to_(dest), host_(host) {}
 	bool open(unique_fd &far_end) override;
 	void add_polls(std::vector<pollfd> &polls) override;
 	void handle(const std::vector<pollfd> &polls) override;
@@ -137,7 +137,7 @@ public:
 private:
 	void push();
 
-	channel &to_;
+	message_stream &to_;
 	int host_;
 	unique_fd to_pe_;
 	std::string queue_;
@@ -152,7 +152,7 @@ struct child {
 	state now = state::starting;
 	pid_t pid = -1;
 	int status = -1; // of the command, once it is reaped
-	channel link;
+	message_stream stream;
 	unique_fd err;        // stderr of the command
 	std::string noise;    // ... the last part of it
 	double since = 0;     // when it started, was over, or its stream ended
@@ -166,7 +166,7 @@ struct child {
 class branch_owner {
 public:
 	virtual ~branch_owner() = default;
-	virtual bool from_below(child &source, frame &what) = 0; // false: such a frame may not come from there
+	virtual bool from_below(child &source, message &msg) = 0; // false: such a message may not come from there
 	virtual void host_lost(const child &which, const std::string &line) = 0; // and the hosts below it
 };
 
@@ -176,8 +176,8 @@ public:
 	void start(int first, int last); // starts the agents of these hosts
 	void add_polls(std::vector<pollfd> &polls, double &due);
 	void handle(const std::vector<pollfd> &polls);
-	void send_all(const frame &what, const child *but = nullptr);
-	void send_to(const frame &what); // sends it towards what.host
+	void send_all(const message &msg, const child *but = nullptr);
+	void send_to(const message &msg); // sends it towards msg.host
 	bool all(bool child::*flag) const;
 	void clear(bool child::*flag);
 	bool over() const; // nothing is left below
@@ -195,7 +195,7 @@ private:
 	strings command(const child &which) const;
 	void read_noise(child &which);
 	void greet(child &which);
-	void take_frames(child &which);
+	void take_messages(child &which);
 	void check_limits(child &which, double now);
 	void conclude(child &which);
 	void lose(child &which, const std::string &why);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_branch.cpp: the agents that this process, head or agent, has started: their commands, hello lines, frames and
-// end.
+// oshrun_branch.cpp: the agents that this process, head or agent, has started: their commands, hello lines, messages
+// and end.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 
@@ -14,7 +14,7 @@ namespace oshrun {
 namespace {
 
 constexpr double kStartLimit = 60;               // from the start of the command to the hello line
-constexpr double kCloseLimit = 5;                // from the last frame to the end of the stream
+constexpr double kCloseLimit = 5;                // from the last message to the end of the stream
 constexpr double kReapLimit = 1;                 // from the end of the stream to the status of the command
 constexpr size_t kNoiseMax = 4096;               // bytes kept of a command's messages
 constexpr size_t kHelloNoise = size_t{64} << 10; // before the hello line
@@ -72,10 +72,10 @@ std::string no_agent(const std::string &noise, int status, const std::string &pa
 	return "no agent (" + how_it_ended(status) + ")" + quote;
 }
 
-// Frames that give an agent a reason to be over. PEs end only after they have started.
-bool gives_reason(const child &source, kind what)
+// Messages that give an agent a reason to be over. PEs end only after they have started.
+bool gives_reason(const child &source, kind reported)
 {
-	return what == kind::fail || (source.started && (what == kind::gone || what == kind::early));
+	return reported == kind::fail || (source.started && (reported == kind::gone || reported == kind::early));
 }
 
 [[noreturn]] void become_command(strings words, int input, int out, int err)
@@ -141,8 +141,8 @@ bool branch::spawn(child &which)
 		return false;
 	fcntl(err.get(), F_SETFL, O_NONBLOCK);
 	which.err = std::move(err);
-	which.link.open(std::move(out), std::move(input));
-	which.link.set_ping(ping_interval(job_.opts));
+	which.stream.open(std::move(out), std::move(input));
+	which.stream.set_ping(ping_interval(job_.opts));
 	which.silence_s = silence_limit(job_.opts, !job_.opts.hosts[static_cast<size_t>(which.host)].here);
 	which.since = now_s();
 	return true;
@@ -166,7 +166,7 @@ void branch::start(int first, int last)
 void branch::greet(child &which)
 {
 	std::string line;
-	while (which.link.take_line(line)) {
+	while (which.stream.take_line(line)) {
 		if (line.compare(0, strlen(kHelloBegin), kHelloBegin) != 0) {
 			which.noise += line.substr(0, kNoiseMax) + "\n"; // output of a login shell
 			continue;
@@ -177,10 +177,10 @@ void branch::greet(child &which)
 			say("host %s: %s", name(which).c_str(), last_line(which.noise).c_str());
 		which.noise.clear();
 		which.now = child::state::greeted;
-		which.link.send({kind::job, which.host, which.end, body_});
+		which.stream.send({kind::job, which.host, which.end, body_});
 		return;
 	}
-	if (which.noise.size() + which.link.rest().size() > kHelloNoise)
+	if (which.noise.size() + which.stream.rest().size() > kHelloNoise)
 		lose(which, "something there that is not oshrun talks on the standard output of its agent");
 }
 
@@ -192,13 +192,13 @@ void branch::add_polls(std::vector<pollfd> &polls, double &due)
 		which.poll_err = SIZE_MAX;
 		if (which.now == child::state::closed || which.now == child::state::lost)
 			continue;
-		which.link.add_polls(polls, due);
+		which.stream.add_polls(polls, due);
 		if (which.err.get() >= 0) {
 			which.poll_err = polls.size();
 			polls.push_back({which.err.get(), POLLIN, 0});
 		}
-		double limit = which.link.heard() + which.silence_s;
-		if (which.link.ended())
+		double limit = which.stream.heard() + which.silence_s;
+		if (which.stream.ended())
 			limit = now_s() + 0.02; // its status should arrive soon
 		else if (which.now != child::state::greeted)
 			limit = which.since + (which.now == child::state::starting ? kStartLimit : kCloseLimit);
@@ -220,24 +220,24 @@ void branch::read_noise(child &which)
 		which.err.reset();
 }
 
-void branch::take_frames(child &which)
+void branch::take_messages(child &which)
 {
-	frame what;
-	while (which.now == child::state::greeted && which.link.next(what)) {
-		which.may_end |= gives_reason(which, what.what);
-		if (what.what == kind::over && !which.may_end)
+	message msg;
+	while (which.now == child::state::greeted && which.stream.next(msg)) {
+		which.may_end |= gives_reason(which, msg.kind);
+		if (msg.kind == kind::over && !which.may_end)
 			return lose(which, "its agent ended before any PE of its host did");
-		else if (what.what == kind::over) {
+		else if (msg.kind == kind::over) {
 			which.now = child::state::over;
-			which.link.say_no_more(); // the agent waits for that
+			which.stream.say_no_more(); // the agent waits for that
 			which.since = now_s();
-		} else if (what.what != kind::ping && !owner_.from_below(which, what))
-			return lose(which, "its agent sent frame " + std::to_string(static_cast<uint32_t>(what.what)) +
+		} else if (msg.kind != kind::ping && !owner_.from_below(which, msg))
+			return lose(which, "its agent sent message " + std::to_string(static_cast<uint32_t>(msg.kind)) +
 						   ", which makes no sense");
 	}
-	while (which.now == child::state::over && which.link.next(what)) {} // reads to the end of the stream
-	if (which.now == child::state::greeted && !which.link.broken().empty())
-		lose(which, "its agent sent " + which.link.broken());
+	while (which.now == child::state::over && which.stream.next(msg)) {} // reads to the end of the stream
+	if (which.now == child::state::greeted && !which.stream.broken().empty())
+		lose(which, "its agent sent " + which.stream.broken());
 }
 
 void branch::handle(const std::vector<pollfd> &polls)
@@ -245,17 +245,17 @@ void branch::handle(const std::vector<pollfd> &polls)
 	for (child &which : children_) {
 		if (which.now == child::state::closed || which.now == child::state::lost)
 			continue;
-		const bool ended_before = which.link.ended();
+		const bool ended_before = which.stream.ended();
 		if (which.poll_err < polls.size() && polls[which.poll_err].revents)
 			read_noise(which);
-		which.link.handle(polls);
+		which.stream.handle(polls);
 		if (which.now == child::state::starting)
 			greet(which);
 		if (which.now == child::state::greeted || which.now == child::state::over)
-			take_frames(which);
+			take_messages(which);
 		if (which.now == child::state::closed || which.now == child::state::lost)
 			continue;
-		if (which.link.ended() && !ended_before)
+		if (which.stream.ended() && !ended_before)
 			which.since = now_s();
 		check_limits(which, now_s());
 	}
@@ -264,13 +264,13 @@ void branch::handle(const std::vector<pollfd> &polls)
 void branch::check_limits(child &which, double now)
 {
 	char text[96];
-	if (which.link.ended()) {
+	if (which.stream.ended()) {
 		if (which.status != -1 || now >= which.since + kReapLimit)
 			conclude(which);
 	} else if (which.now == child::state::starting && now >= which.since + kStartLimit) {
 		snprintf(text, sizeof text, "no answer of its agent within %g s", kStartLimit);
 		lose(which, text);
-	} else if (which.now == child::state::greeted && now >= which.link.heard() + which.silence_s) {
+	} else if (which.now == child::state::greeted && now >= which.stream.heard() + which.silence_s) {
 		snprintf(text, sizeof text, "lost: not a sign of life for %g s (--host-timeout %g)", which.silence_s,
 			 job_.opts.host_timeout_s);
 		lose(which, text);
@@ -291,7 +291,7 @@ void branch::conclude(child &which)
 		return lose(which, "lost: its agent is gone (" + how_it_ended(which.status) + ")" +
 					   (line.empty() ? "" : ": " + line));
 	which.now = child::state::closed;
-	which.link.close();
+	which.stream.close();
 	which.err.reset();
 	if (!line.empty())
 		say("host %s: %s", name(which).c_str(), line.c_str());
@@ -300,7 +300,7 @@ void branch::conclude(child &which)
 void branch::lose(child &which, const std::string &why)
 {
 	which.now = child::state::lost;
-	which.link.close();
+	which.stream.close();
 	which.err.reset();
 	if (which.pid > 0 && which.status == -1) {
 		kill(-which.pid, SIGKILL);
@@ -326,21 +326,21 @@ void branch::reap()
 
 // --- all of them -----------------------------------------------------------------------------------------------------
 
-void branch::send_all(const frame &what, const child *but)
+void branch::send_all(const message &msg, const child *but)
 {
 	for (child &which : children_)
 		if (&which != but && which.now == child::state::greeted) {
-			which.started |= what.what == kind::start;
-			which.may_end |= what.what == kind::end || what.what == kind::early; // it reports no other
-			which.link.send(what);
+			which.started |= msg.kind == kind::start;
+			which.may_end |= msg.kind == kind::end || msg.kind == kind::early; // it reports no other
+			which.stream.send(msg);
 		}
 }
 
-void branch::send_to(const frame &what)
+void branch::send_to(const message &msg)
 {
 	for (child &which : children_)
-		if (what.host >= which.host && what.host < which.end && which.now == child::state::greeted)
-			which.link.send(what);
+		if (msg.host >= which.host && msg.host < which.end && which.now == child::state::greeted)
+			which.stream.send(msg);
 }
 
 bool branch::all(bool child::*flag) const
@@ -373,7 +373,7 @@ void branch::hang_up()
 	for (child &which : children_)
 		if (which.now != child::state::closed && which.now != child::state::lost) {
 			which.now = child::state::lost;
-			which.link.close();
+			which.stream.close();
 		}
 }
 
@@ -389,13 +389,13 @@ void branch::flush(double seconds)
 {
 	const double end = now_s() + seconds;
 	for (child &which : children_)
-		which.link.flush(std::max(end - now_s(), 0.0));
+		which.stream.flush(std::max(end - now_s(), 0.0));
 }
 
 void branch::hear_now()
 {
 	for (child &which : children_)
-		which.link.hear_now();
+		which.stream.hear_now();
 }
 
 std::vector<pid_t> branch::pids() const

@@ -5,7 +5,7 @@
 // (fence); it writes data of other hosts to this board as it arrives; release advances the generation. The generation
 // selects the half in which cells lie, so the cells of the next barrier never meet a PE that still reads those of the
 // last one: data of a barrier is sent after the previous barrier was released, and that release came first on every
-// channel.
+// stream.
 #include "oshrun_agent.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace oshrun {
 namespace {
 
 using pgas::boot::board_slot;
-constexpr size_t kFrameFull = size_t{1} << 18;
+constexpr size_t kMessageFull = size_t{1} << 18;
 
 // What one PE contributes to one barrier; cell and key-value bytes follow.
 struct record {
@@ -41,9 +41,9 @@ void exchange::open(pgas::boot::board_view board, const placement &where)
 }
 
 // Lengths come from the board: they are read once, and bounded.
-std::vector<frame> exchange::collect(uint32_t generation)
+std::vector<message> exchange::collect(uint32_t generation)
 {
-	std::vector<frame> frames;
+	std::vector<message> messages;
 	collected_ = true;
 	for (uint32_t rank : ranks_) {
 		board_slot &slot = board_.slot(rank);
@@ -51,49 +51,49 @@ std::vector<frame> exchange::collect(uint32_t generation)
 			std::atomic_ref<uint64_t>(slot.kv_used).load(std::memory_order_acquire), pgas::boot::kKvBytes);
 		const uint32_t cell = std::atomic_ref<uint32_t>(slot.cell_bytes).load(std::memory_order_relaxed);
 		uint64_t &sent = kv_bytes_[rank];
-		record what = {};
-		what.rank = rank;
-		what.cell_bytes = std::min(cell, static_cast<uint32_t>(pgas::boot::kCellBytes));
-		what.kv_from = static_cast<uint32_t>(sent);
-		what.kv_bytes = static_cast<uint32_t>(used > sent ? used - sent : 0);
-		if (what.cell_bytes == 0 && what.kv_bytes == 0)
+		record rec = {};
+		rec.rank = rank;
+		rec.cell_bytes = std::min(cell, static_cast<uint32_t>(pgas::boot::kCellBytes));
+		rec.kv_from = static_cast<uint32_t>(sent);
+		rec.kv_bytes = static_cast<uint32_t>(used > sent ? used - sent : 0);
+		if (rec.cell_bytes == 0 && rec.kv_bytes == 0)
 			continue;
-		if (frames.empty() || frames.back().body.size() > kFrameFull)
-			frames.push_back({kind::data, static_cast<int>(host_), static_cast<int>(generation)});
-		std::string &body = frames.back().body;
-		body.append(reinterpret_cast<const char *>(&what), sizeof what);
-		body.append(board_.cell(generation & 1, rank), what.cell_bytes);
-		body.append(board_.arena(rank) + what.kv_from, what.kv_bytes);
-		sent += what.kv_bytes;
+		if (messages.empty() || messages.back().body.size() > kMessageFull)
+			messages.push_back({kind::data, static_cast<int>(host_), static_cast<int>(generation)});
+		std::string &body = messages.back().body;
+		body.append(reinterpret_cast<const char *>(&rec), sizeof rec);
+		body.append(board_.cell(generation & 1, rank), rec.cell_bytes);
+		body.append(board_.arena(rank) + rec.kv_from, rec.kv_bytes);
+		sent += rec.kv_bytes;
 	}
-	return frames;
+	return messages;
 }
 
-std::string exchange::apply(const frame &data)
+std::string exchange::apply(const message &data)
 {
 	const std::string &body = data.body;
 	if (static_cast<uint32_t>(data.arg) != generation_)
 		return "data of another barrier";
 	for (size_t pos = 0; pos < body.size();) {
-		record what;
-		if (body.size() - pos < sizeof what)
+		record rec;
+		if (body.size() - pos < sizeof rec)
 			return "data that is cut off";
-		memcpy(&what, body.data() + pos, sizeof what);
-		pos += sizeof what;
-		if (what.rank >= host_of_.size() || host_of_[what.rank] == host_ ||
-		    what.cell_bytes > pgas::boot::kCellBytes || what.kv_bytes > pgas::boot::kKvBytes ||
-		    body.size() - pos < size_t{what.cell_bytes} + what.kv_bytes)
-			return "data of rank " + std::to_string(what.rank) + " that cannot be";
-		uint64_t &have = kv_bytes_[what.rank];
-		if (what.kv_from != have || have + what.kv_bytes > pgas::boot::kKvBytes)
-			return "keys of rank " + std::to_string(what.rank) + " out of order";
-		memcpy(board_.cell(generation_ & 1, what.rank), body.data() + pos, what.cell_bytes);
-		pos += what.cell_bytes;
-		memcpy(board_.arena(what.rank) + have, body.data() + pos, what.kv_bytes);
-		pos += what.kv_bytes;
-		have += what.kv_bytes;
+		memcpy(&rec, body.data() + pos, sizeof rec);
+		pos += sizeof rec;
+		if (rec.rank >= host_of_.size() || host_of_[rec.rank] == host_ ||
+		    rec.cell_bytes > pgas::boot::kCellBytes || rec.kv_bytes > pgas::boot::kKvBytes ||
+		    body.size() - pos < size_t{rec.cell_bytes} + rec.kv_bytes)
+			return "data of rank " + std::to_string(rec.rank) + " that cannot be";
+		uint64_t &have = kv_bytes_[rec.rank];
+		if (rec.kv_from != have || have + rec.kv_bytes > pgas::boot::kKvBytes)
+			return "keys of rank " + std::to_string(rec.rank) + " out of order";
+		memcpy(board_.cell(generation_ & 1, rec.rank), body.data() + pos, rec.cell_bytes);
+		pos += rec.cell_bytes;
+		memcpy(board_.arena(rec.rank) + have, body.data() + pos, rec.kv_bytes);
+		pos += rec.kv_bytes;
+		have += rec.kv_bytes;
 		// pairs with load_acquire in native_get()
-		std::atomic_ref<uint64_t>(board_.slot(what.rank).kv_used).store(have, std::memory_order_release);
+		std::atomic_ref<uint64_t>(board_.slot(rec.rank).kv_used).store(have, std::memory_order_release);
 	}
 	return {};
 }

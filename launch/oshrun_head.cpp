@@ -58,7 +58,7 @@ class head : public branch_owner {
 public:
 	explicit head(options &opts);
 	int run();
-	bool from_below(child &source, frame &what) override;
+	bool from_below(child &source, message &msg) override;
 	void host_lost(const child &which, const std::string &line) override;
 
 private:
@@ -72,8 +72,8 @@ private:
 	void on_signal(int sig);
 	void stop();
 	void end(int sig);
-	bool take_output(const child &source, const frame &what);
-	bool take_stop(const child &source, const frame &what);
+	bool take_output(const child &source, const message &msg);
+	bool take_stop(const child &source, const message &msg);
 	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
 
 	options &opts_;
@@ -184,63 +184,63 @@ void head::check_deadlines()
 		below_.hang_up();
 }
 
-// --- frames ----------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
-bool head::take_output(const child &source, const frame &what)
+bool head::take_output(const child &source, const message &msg)
 {
-	if (what.arg < 0 || what.arg >= opts_.count)
+	if (msg.arg < 0 || msg.arg >= opts_.count)
 		return false;
-	const int host = static_cast<int>(host_of_[static_cast<size_t>(what.arg)]);
+	const int host = static_cast<int>(host_of_[static_cast<size_t>(msg.arg)]);
 	if (host < source.host || host >= source.end)
 		return false;
-	out_.feed(what.arg, what.what == kind::err, what.body);
-	owed_[host] += what.body.size();
+	out_.feed(msg.arg, msg.kind == kind::err, msg.body);
+	owed_[host] += msg.body.size();
 	return true;
 }
 
-bool head::take_stop(const child &source, const frame &what)
+bool head::take_stop(const child &source, const message &msg)
 {
-	if (!stops_.take(what, source.host, source.end, true))
+	if (!stops_.take(msg, source.host, source.end, true))
 		return false;
-	below_.send_all(what, &source);
+	below_.send_all(msg, &source);
 	return true;
 }
 
-bool head::from_below(child &source, frame &what)
+bool head::from_below(child &source, message &msg)
 {
-	switch (what.what) {
+	switch (msg.kind) {
 	case kind::ready:
 		return source.ready = true;
 	case kind::out:
 	case kind::err:
-		return take_output(source, what);
+		return take_output(source, msg);
 	case kind::credit:
-		in_.credit(what.arg);
+		in_.credit(msg.arg);
 		return true;
 	case kind::data:
 	case kind::pmix_data:
-		below_.send_all(what, &source);
+		below_.send_all(msg, &source);
 		return true;
 	case kind::stopped:
-		return take_stop(source, what);
+		return take_stop(source, msg);
 	case kind::fence:
-		return source.fenced = static_cast<uint32_t>(what.arg) == generation_;
+		return source.fenced = static_cast<uint32_t>(msg.arg) == generation_;
 	case kind::pmix_fence:
-		return source.pmix_fenced = what.arg == pmix_fences_;
+		return source.pmix_fenced = msg.arg == pmix_fences_;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
-		below_.send_to(what);
+		below_.send_to(msg);
 		return true;
 	case kind::gone: // one is enough to know that no barrier can complete
 	case kind::early:
-		if (!std::exchange(what.what == kind::gone ? told_gone_ : told_early_, true))
-			below_.send_all(what);
+		if (!std::exchange(msg.kind == kind::gone ? told_gone_ : told_early_, true))
+			below_.send_all(msg);
 		return true;
 	case kind::fail:
-		fail(what.arg & 0xff, "%s", what.body.c_str());
+		fail(msg.arg & 0xff, "%s", msg.body.c_str());
 		return true;
 	case kind::say:
-		say("%s", what.body.c_str());
+		say("%s", msg.body.c_str());
 		return true;
 	default:
 		return false;
@@ -249,7 +249,7 @@ bool head::from_below(child &source, frame &what)
 
 void head::host_lost(const child &which, const std::string &line)
 {
-	for (const frame &news : stops_.forget(which.host, which.end))
+	for (const message &news : stops_.forget(which.host, which.end))
 		below_.send_all(news);
 	fail(kExitCannotStart, "%s", line.c_str());
 }

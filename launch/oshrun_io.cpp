@@ -78,7 +78,7 @@ terminal_size own_terminal()
 	return found;
 }
 
-bool open_channel(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end)
+bool open_pipe(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end)
 {
 	if (!terminal.wanted || !open_terminal(terminal, near_end, far_end)) {
 		int ends[2];
@@ -94,7 +94,7 @@ bool open_channel(const terminal_size &terminal, unique_fd &near_end, unique_fd 
 bool output::open_stream(int rank, bool is_error, unique_fd &far_end)
 {
 	unique_fd near_end;
-	if (!open_channel(is_error ? terminal_size{} : own_terminal(), near_end, far_end))
+	if (!open_pipe(is_error ? terminal_size{} : own_terminal(), near_end, far_end))
 		return false;
 	streams_.push_back({rank, is_error, false, std::move(near_end), {}});
 	return true;

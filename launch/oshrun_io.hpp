@@ -20,8 +20,8 @@ struct terminal_size {
 	unsigned short rows = 0, columns = 0;
 };
 terminal_size own_terminal();
-// Creates the channel for one stream of a PE. Both ends are close-on-exec; the near end does not block.
-bool open_channel(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end);
+// Creates a pipe or a terminal for one stream of a PE. Both ends are close-on-exec; the near end does not block.
+bool open_pipe(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end);
 
 // Where the PEs' output goes: it is written here (output), or sent to the oshrun that the user started (relay_output).
 class pe_output {

@@ -4,7 +4,7 @@
 //
 // running -> ending (SIGTERM was sent, a grace period runs) -> killing (SIGKILL) -> over. The first failure decides the
 // exit status and is the only one reported. PEs are process groups; a process that escapes from them comes back to us
-// as a child, because oshrun is a subreaper, so "no child but the guard" is the end.
+// as a child, because oshrun is a subreaper, so "no child but the keeper" is the end.
 #include "oshrun_job.hpp"
 
 #include <algorithm>
@@ -94,14 +94,14 @@ bool job::anyone_left()
 	return live_ > 0 || !strangers().empty();
 }
 
-// Children that are neither guard nor agents. If agent commands need no other machine, agents of other hosts are
+// Children that are neither keeper nor agents. If agent commands need no other machine, agents of other hosts are
 // adopted too when their parent has died: they look after themselves.
 std::vector<pid_t> job::strangers() const
 {
 	std::vector<pid_t> known;
 	if (owner_)
 		known = owner_->helpers();
-	known.push_back(guard_);
+	known.push_back(keeper_);
 	std::vector<pid_t> found = children_but(known);
 	if (owner_)
 		found.erase(std::remove_if(found.begin(), found.end(),
@@ -128,17 +128,17 @@ unique_fd signal_source()
 	return unique_fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-bool job::start_guard_first(bool &pmix)
+bool job::start_keeper_first(bool &pmix)
 {
 	pmix = opts_.pmix == pmix_mode::enabled;
 	if (opts_.pmix == pmix_mode::automatic && pmix_available())
 		for (const pe &what : pes_)
 			if (&what == &pes_[0] || what.program != (&what - 1)->program)
 				pmix |= wants_pmix(*what.program);
-	guard_ = begin_guard(pmix);
-	if (guard_ < 0)
+	keeper_ = begin_keeper(pmix);
+	if (keeper_ < 0)
 		say("cannot fork: %s", strerror(errno));
-	return guard_ >= 0;
+	return keeper_ >= 0;
 }
 
 bool job::start()
@@ -162,7 +162,7 @@ bool job::start()
 		return false;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	signals_ = signal_source();
-	if (!start_guard_first(pmix))
+	if (!start_keeper_first(pmix))
 		return false;
 	start_pes(pmix, file_limit);
 	return true;
@@ -334,29 +334,29 @@ void job::read_signals()
 		on_signal(static_cast<int>(info.ssi_signo));
 }
 
-// The guard is gone: somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its
+// The keeper is gone: somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its
 // server is not restarted.
-void job::replace_guard()
+void job::replace_keeper()
 {
-	guard_page &page = *files_.page.get();
+	keeper_page &page = *files_.page.get();
 	uint32_t pending = kEnvPending;
 	std::atomic_ref<uint32_t>(page.env_state).compare_exchange_strong(pending, kEnvNone);
 	syscall(SYS_futex, &page.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 	scratch_.remove();
-	guard_ = begin_guard(false);
+	keeper_ = begin_keeper(false);
 }
 
-pid_t job::begin_guard(bool pmix)
+pid_t job::begin_keeper(bool pmix)
 {
 	int link[2] = {-1, -1};
 	if (owner_ && pmix && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0)
 		return -1;
 	unique_fd near_end(link[0]), far_end(link[1]);
 	if (pmix)
-		scratch_.make(); // if it cannot be made, the guard offers no PMIx
-	pid_t pid = start_guard({files_.view, files_.page.get(), getpid(), files_.life_read.get(),
-				 files_.life_write.get(), files_.mail_write.get(), owner_ ? owner_->uplink() : -1,
-				 far_end.get(), &where_, &scratch_, opts_.grace_s, pmix, opts_.verbose});
+		scratch_.make(); // if it cannot be made, the keeper offers no PMIx
+	pid_t pid = start_keeper({files_.view, files_.page.get(), getpid(), files_.life_read.get(),
+				  files_.life_write.get(), files_.mail_write.get(), owner_ ? owner_->uplink() : -1,
+				  far_end.get(), &where_, &scratch_, opts_.grace_s, pmix, opts_.verbose});
 	if (near_end)
 		owner_->serve_pmix(std::move(near_end));
 	return pid;
@@ -366,8 +366,8 @@ void job::reap()
 {
 	int status;
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-		if (pid == guard_)
-			replace_guard();
+		if (pid == keeper_)
+			replace_keeper();
 		else if (owner_)
 			owner_->reaped(pid, status);
 		for (pe &what : pes_)
@@ -451,9 +451,9 @@ bool job::over()
 
 void job::clean_up()
 {
-	if (guard_ > 0) {
-		kill(guard_, SIGKILL);
-		waitpid(guard_, nullptr, 0);
+	if (keeper_ > 0) {
+		kill(keeper_, SIGKILL);
+		waitpid(keeper_, nullptr, 0);
 	}
 	scratch_.remove();
 	sigset_t none; // an agent may continue after the job

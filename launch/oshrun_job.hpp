@@ -20,7 +20,7 @@ struct pe {
 	double lost_at = 0;      // when it was found gone while our child, a wrapper, runs on
 };
 
-// Owns the guard_page of a job.
+// Owns the keeper_page of a job.
 class shared_page {
 public:
 	shared_page() = default;
@@ -28,10 +28,10 @@ public:
 	shared_page &operator=(const shared_page &) = delete;
 	~shared_page();
 	bool make(uint32_t children); // false and errno
-	guard_page *get() const { return page_; }
+	keeper_page *get() const { return page_; }
 
 private:
-	guard_page *page_ = nullptr;
+	keeper_page *page_ = nullptr;
 	size_t bytes_ = 0;
 };
 
@@ -111,14 +111,14 @@ public:
 
 private:
 	enum class phase { running, ending, killing };
-	bool start_guard_first(bool &pmix);
+	bool start_keeper_first(bool &pmix);
 	void start_pes(bool pmix, const struct rlimit &file_limit);
 	bool plan_ranks(std::vector<cpu_set_t> &cpus);
 	void read_signals();
 	void read_mail();
 	void reap();
-	void replace_guard();
-	pid_t begin_guard(bool pmix);
+	void replace_keeper();
+	pid_t begin_keeper(bool pmix);
 	void judge(pe &what, int status);
 	void judge_killed(const pe &but);
 	void check_watches(const std::vector<pollfd> &polls);
@@ -129,7 +129,7 @@ private:
 	void end_by_signal(int sig);
 	void signal_all(int sig);
 	bool anyone_left();
-	void note_child(const pe &what, pid_t child); // for the guard
+	void note_child(const pe &what, pid_t child); // for the keeper
 	std::vector<pid_t> strangers() const;
 	pe *find(int rank);
 	std::string name(int rank, pid_t pid) const;
@@ -145,7 +145,7 @@ private:
 	scratch_dir scratch_;
 	std::vector<pe> pes_;                     // ascending ranks
 	std::vector<std::pair<pe *, int>> ended_; // reaped with that status, not yet judged; null: judged
-	pid_t guard_ = -1;
+	pid_t keeper_ = -1;
 	unique_fd signals_;
 	phase phase_ = phase::running;
 	double deadline_ = 0; // of the phase: --timeout, then the grace period

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_jobtext.cpp: the body of the frame that tells an agent its job. To add an option that agents need, add it to
+// oshrun_jobtext.cpp: the body of the message that tells an agent its job. To add an option that agents need, add it to
 // both functions and increment kProtocol.
 #include "oshrun_agent.hpp"
 

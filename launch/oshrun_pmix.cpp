@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_pmix.cpp: a PMIx server for the PEs of this machine, for programs that need PMIx by name: MPI in addition to
-// or instead of SHMEM. PEs that use our own library never talk to it. Runs in the guard; libpmix is opened at run time.
+// or instead of SHMEM. PEs that use our own library never talk to it. Runs in the keeper; libpmix is opened at run
+// time.
 //
 // On one host a fence is complete when all local clients have arrived, and what they put is already here. On several
 // hosts the servers exchange it through the agents (oshrun_pmix_link.hpp).
@@ -33,7 +34,7 @@ struct server_state {
 	decltype(&PMIx_generate_regex) generate_regex;
 	decltype(&PMIx_generate_ppn) generate_ppn;
 	decltype(&PMIx_server_dmodex_request) dmodex_request;
-	guard_setup setup;
+	keeper_setup setup;
 	char nspace[64];
 	pmix_link others;              // on other hosts
 	std::atomic<uint32_t> pending; // registrations in progress in the library's thread
@@ -150,15 +151,15 @@ pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t[], size
 }
 
 // ... and the other side of that.
-void on_question(const frame &question)
+void on_question(const message &question)
 {
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
 	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
 	proc.rank = static_cast<pmix_rank_t>(question.arg);
-	auto *kept = new frame(question);
+	auto *kept = new message(question);
 	auto found = [](pmix_status_t status, char *data, size_t bytes, void *token) {
-		frame *it = static_cast<frame *>(token);
+		message *it = static_cast<message *>(token);
 		g_server.others.answer(*it, status == PMIX_SUCCESS, data, bytes);
 		delete it;
 	};
@@ -321,7 +322,7 @@ bool register_pes(const placement &where, const std::string &tmpdir)
 }
 
 // The variables of the first local PE without its rank, which each PE sets itself.
-bool publish_environment(const placement &where, guard_page &page)
+bool publish_environment(const placement &where, keeper_page &page)
 {
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
@@ -347,7 +348,7 @@ bool publish_environment(const placement &where, guard_page &page)
 
 } // namespace
 
-bool start_pmix_server(const guard_setup &setup)
+bool start_pmix_server(const keeper_setup &setup)
 {
 	g_server.setup = setup;
 	pgas::boot::board_nspace(setup.board.plan.job_cookie, g_server.nspace, sizeof g_server.nspace);
@@ -379,7 +380,7 @@ bool pmix_available()
 #else
 
 namespace oshrun {
-bool start_pmix_server(const guard_setup &)
+bool start_pmix_server(const keeper_setup &)
 {
 	return false;
 }

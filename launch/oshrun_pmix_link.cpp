@@ -15,16 +15,16 @@ bool pmix_link::open(int fd, int host)
 	out_ = unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3));
 	if (input.get() < 0 || out.get() < 0 || out_.get() < 0)
 		return false;
-	link_.open(std::move(input), std::move(out));
-	link_.set_ping(0);
+	stream_.open(std::move(input), std::move(out));
+	stream_.set_ping(0);
 	host_ = host;
 	return true;
 }
 
 // The agent always reads, so this does not wait for long; if the agent is gone, this process soon ends, too.
-void pmix_link::write(const frame &what)
+void pmix_link::write(const message &msg)
 {
-	const std::string text = bytes_of(what);
+	const std::string text = bytes_of(msg);
 	for (size_t done = 0; done < text.size();) {
 		ssize_t sent = ::write(out_.get(), text.data() + done, text.size() - done);
 		if (sent > 0)
@@ -88,7 +88,7 @@ void pmix_link::ask(int rank, int host, reply done)
 	write({kind::pmix_ask, host, rank, who.text});
 }
 
-void pmix_link::answer(const frame &question, bool known, const char *data, size_t bytes)
+void pmix_link::answer(const message &question, bool known, const char *data, size_t bytes)
 {
 	unpacker source(question.body);
 	const int host = static_cast<int>(source.u32());
@@ -102,10 +102,10 @@ void pmix_link::answer(const frame &question, bool known, const char *data, size
 	write({kind::pmix_answer, host, known, dest.text});
 }
 
-void pmix_link::end_ask(const frame &what)
+void pmix_link::end_ask(const message &msg)
 {
 	reply done;
-	unpacker source(what.body);
+	unpacker source(msg.body);
 	const uint32_t number = source.u32();
 	{
 		std::lock_guard hold(lock_);
@@ -115,29 +115,29 @@ void pmix_link::end_ask(const frame &what)
 		done = std::move(found->second);
 		asked_.erase(found);
 	}
-	done(what.arg == 1, what.body.substr(sizeof number));
+	done(msg.arg == 1, msg.body.substr(sizeof number));
 }
 
-bool pmix_link::handle(const std::function<void(const frame &question)> &asked)
+bool pmix_link::handle(const std::function<void(const message &question)> &asked)
 {
 	std::vector<pollfd> polls;
 	double due = 0;
-	link_.add_polls(polls, due);
+	stream_.add_polls(polls, due);
 	poll_until(polls, now_s());
-	link_.handle(polls);
-	frame what;
-	while (link_.next(what))
-		if (what.what == kind::pmix_data && what.host != host_) {
+	stream_.handle(polls);
+	message msg;
+	while (stream_.next(msg))
+		if (msg.kind == kind::pmix_data && msg.host != host_) {
 			std::lock_guard hold(lock_);
-			if (what.arg == fences_)
-				arrived_[what.host] += what.body;
-		} else if (what.what == kind::pmix_release)
-			end_fence(what.arg);
-		else if (what.what == kind::pmix_answer)
-			end_ask(what);
-		else if (what.what == kind::pmix_ask && what.body.size() == 8)
-			asked(what);
-	return !link_.ended() && link_.broken().empty();
+			if (msg.arg == fences_)
+				arrived_[msg.host] += msg.body;
+		} else if (msg.kind == kind::pmix_release)
+			end_fence(msg.arg);
+		else if (msg.kind == kind::pmix_answer)
+			end_ask(msg);
+		else if (msg.kind == kind::pmix_ask && msg.body.size() == 8)
+			asked(msg);
+	return !stream_.ended() && stream_.broken().empty();
 }
 
 } // namespace oshrun

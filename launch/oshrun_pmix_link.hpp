@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_pmix_link.hpp: how the PMIx server in a guard reaches those of other hosts: through the agent of its host.
+// oshrun_pmix_link.hpp: how the PMIx server in a keeper reaches those of other hosts: through the agent of its host.
 //
-// Roles: threads of libpmix call fence, ask and answer; the guard's own thread calls handle, and runs the replies. The
+// Roles: threads of libpmix call fence, ask and answer; the keeper's own thread calls handle, and runs the replies. The
 // servers' fences are joined as barriers of the board are (oshrun_exchange.cpp): what the clients of each host put goes
 // to all hosts in pieces, in any order; the release arrives when all hosts have reported that they arrived. One fence
 // of all clients is in progress at a time; others wait here for their turn.
@@ -23,22 +23,22 @@ public:
 	bool is_open() const { return host_ >= 0; }
 	void fence(std::string data, reply done); // done gets what all clients of the job have put
 	void ask(int rank, int host, reply done);
-	void answer(const frame &question, bool known, const char *data, size_t bytes);
+	void answer(const message &question, bool known, const char *data, size_t bytes);
 	// Reads what has arrived and calls back, also for questions; false at the end.
-	bool handle(const std::function<void(const frame &question)> &asked);
+	bool handle(const std::function<void(const message &question)> &asked);
 
 private:
 	struct waiting {
 		std::string data;
 		reply done;
 	};
-	void write(const frame &what); // the lock is held
-	void begin_fence();            // the same
+	void write(const message &msg); // the lock is held
+	void begin_fence();             // the same
 	void end_fence(int number);
-	void end_ask(const frame &what);
+	void end_ask(const message &msg);
 
 	std::mutex lock_;
-	channel link_; // the guard's thread reads it
+	message_stream stream_; // the keeper's thread reads it
 	unique_fd out_;
 	int host_ = -1;
 	int fences_ = 0; // completed

@@ -19,24 +19,24 @@
 namespace oshrun {
 namespace {
 
-struct frame_head {
+struct message_head {
 	uint32_t kind;
 	int32_t host;
 	int32_t arg;
 	uint32_t bytes;
 };
-static_assert(sizeof(frame_head) == 16);
+static_assert(sizeof(message_head) == 16);
 
 constexpr size_t kLineMax = 4096;            // of a line for the user
-constexpr size_t kReadMax = size_t{1} << 16; // at a time, so that every channel gets a turn
+constexpr size_t kReadMax = size_t{1} << 16; // at a time, so that every stream gets a turn
 
 // The longest body of each kind.
-size_t body_max(kind what)
+size_t body_max(kind id)
 {
-	switch (what) {
+	switch (id) {
 	case kind::job:
 		return size_t{64} << 20;
-	case kind::data: // a frame ends with the record that takes it past 256 KiB
+	case kind::data: // a message ends with the record that takes it past 256 KiB
 		return (size_t{1} << 19) + pgas::boot::kKvBytes + pgas::boot::kCellBytes;
 	case kind::pmix_data:
 	case kind::pmix_answer:
@@ -63,17 +63,17 @@ void no_block(int fd)
 
 } // namespace
 
-std::string bytes_of(const frame &what)
+std::string bytes_of(const message &msg)
 {
-	const frame_head head = {static_cast<uint32_t>(what.what), what.host, what.arg,
-				 static_cast<uint32_t>(what.body.size())};
+	const message_head head = {static_cast<uint32_t>(msg.kind), msg.host, msg.arg,
+				   static_cast<uint32_t>(msg.body.size())};
 	std::string text(reinterpret_cast<const char *>(&head), sizeof head);
-	text += what.body;
+	text += msg.body;
 	text += '\n';
 	return text;
 }
 
-void channel::open(unique_fd input, unique_fd out)
+void message_stream::open(unique_fd input, unique_fd out)
 {
 	no_block(input.get());
 	no_block(out.get());
@@ -82,7 +82,7 @@ void channel::open(unique_fd input, unique_fd out)
 	heard_ = spoke_ = now_s();
 }
 
-void channel::close()
+void message_stream::close()
 {
 	in_.reset();
 	out_.reset();
@@ -90,24 +90,24 @@ void channel::close()
 	ended_ = true;
 }
 
-void channel::send(const frame &what)
+void message_stream::send(const message &msg)
 {
 	if (out_.get() < 0)
 		return;
-	std::string body = what.body;
-	if (what.what == kind::fail || what.what == kind::say || what.what == kind::early)
+	std::string body = msg.body;
+	if (msg.kind == kind::fail || msg.kind == kind::say || msg.kind == kind::early)
 		body.resize(std::min(body.size(), kLineMax));
-	queue_ += bytes_of({what.what, what.host, what.arg, std::move(body)});
+	queue_ += bytes_of({msg.kind, msg.host, msg.arg, std::move(body)});
 	spoke_ = now_s();
 }
 
-void channel::keep_alive(double now)
+void message_stream::keep_alive(double now)
 {
 	if (now >= spoke_ + ping_s_)
 		send({kind::ping});
 }
 
-void channel::add_polls(std::vector<pollfd> &polls, double &due)
+void message_stream::add_polls(std::vector<pollfd> &polls, double &due)
 {
 	poll_in_ = poll_out_ = SIZE_MAX;
 	if (!is_open())
@@ -124,7 +124,7 @@ void channel::add_polls(std::vector<pollfd> &polls, double &due)
 		due = spoke_ + ping_s_;
 }
 
-void channel::read_some()
+void message_stream::read_some()
 {
 	char part[kReadMax];
 	ssize_t got = read(in_.get(), part, sizeof part);
@@ -135,7 +135,7 @@ void channel::read_some()
 		eof_ = true;
 }
 
-void channel::write_some()
+void message_stream::write_some()
 {
 	size_t done = 0;
 	while (done < queue_.size()) {
@@ -156,7 +156,7 @@ void channel::write_some()
 		out_.reset();
 }
 
-void channel::say_no_more()
+void message_stream::say_no_more()
 {
 	last_said_ = true;
 	ping_s_ = 0;
@@ -164,7 +164,7 @@ void channel::say_no_more()
 		write_some();
 }
 
-void channel::handle(const std::vector<pollfd> &polls)
+void message_stream::handle(const std::vector<pollfd> &polls)
 {
 	if (!is_open())
 		return;
@@ -181,7 +181,7 @@ void channel::handle(const std::vector<pollfd> &polls)
 		write_some();
 }
 
-bool channel::take_line(std::string &line)
+bool message_stream::take_line(std::string &line)
 {
 	size_t end = arrived_.find('\n', at_);
 	if (end == std::string::npos) {
@@ -193,24 +193,24 @@ bool channel::take_line(std::string &line)
 	return true;
 }
 
-bool channel::next(frame &out)
+bool message_stream::next(message &out)
 {
 	if (!broken_.empty())
 		return false;
-	frame_head head;
+	message_head head;
 	const size_t have = arrived_.size() - at_;
 	if (have >= sizeof head) {
 		memcpy(&head, arrived_.data() + at_, sizeof head);
 		if (head.kind < static_cast<uint32_t>(kind::ping) || head.kind > static_cast<uint32_t>(kind::last))
-			broken_ = "a frame of kind " + std::to_string(head.kind);
+			broken_ = "a message of kind " + std::to_string(head.kind);
 		else if (head.bytes > body_max(static_cast<kind>(head.kind)))
-			broken_ = "a frame of " + std::to_string(head.bytes) + " bytes";
+			broken_ = "a message of " + std::to_string(head.bytes) + " bytes";
 		else if (have >= sizeof head + head.bytes + 1) {
 			out = {static_cast<kind>(head.kind), head.host, head.arg,
 			       arrived_.substr(at_ + sizeof head, head.bytes)};
 			at_ += sizeof head + head.bytes + 1;
 			if (arrived_[at_ - 1] != '\n')
-				broken_ = "a frame without an end";
+				broken_ = "a message without an end";
 			return broken_.empty();
 		}
 	}
@@ -220,7 +220,7 @@ bool channel::next(frame &out)
 	return false;
 }
 
-bool channel::flush(double seconds)
+bool message_stream::flush(double seconds)
 {
 	const double end = now_s() + seconds;
 	while (out_.get() >= 0 && !queue_.empty()) {
@@ -233,7 +233,7 @@ bool channel::flush(double seconds)
 	return true;
 }
 
-void channel::wait_end(double seconds)
+void message_stream::wait_end(double seconds)
 {
 	const double end = now_s() + seconds;
 	while (is_open() && !eof_ && now_s() < end) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_protocol.hpp: frames between the oshrun processes of a job, over the standard streams of the command that
+// oshrun_protocol.hpp: messages between the oshrun processes of a job, over the standard streams of the command that
 // started an agent.
 //
 // An agent first writes one line, "oshrun-agent <protocol> <version> <architecture>"; output of a login shell before it
-// is skipped. Everything else, in both directions, is frames: 16 bytes of head, the body, and a newline, because some
-// agent commands pass only lines. Nothing of a frame is used before kind, length and newline have been checked. The end
-// of the stream means that the other side is gone.
+// is skipped. Everything else, in both directions, is messages: 16 bytes of head, the body, and a newline, because some
+// agent commands pass only lines. Nothing of a message is used before kind, length and newline have been checked. The
+// end of the stream means that the other side is gone.
 //
 //   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
 //   both: ping, data and stopped (to all other hosts), credit (bytes of out and err, or of in, that were written),
@@ -17,8 +17,8 @@
 namespace oshrun {
 
 constexpr int kProtocol = 4;
-constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
-constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
+constexpr size_t kStreamBytes = size_t{16} << 10;  // of one message of a standard stream
+constexpr size_t kPmixBytes = size_t{1} << 20;     // of one message between PMIx servers
 constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream in flight
 
 enum class kind : uint32_t {
@@ -39,7 +39,7 @@ enum class kind : uint32_t {
 	early,   // body: name of a PE that ended without joining
 	fail,    // arg: exit status; body: the line for the user, or nothing
 	say,     // body: a line for the user
-	over,    // nothing is left here and below; the last frame: the parent closes its direction, then the agent ends
+	over, // nothing is left here and below; the last message: the parent closes its direction, then the agent ends
 	// Between PMIx servers, and with their agents (oshrun_pmix_link.cpp); like data, fence and release
 	pmix_data,    // host: whose; arg: number of the fence; body: a piece of what its clients put
 	pmix_fence,   // arg: number of the fence
@@ -50,33 +50,33 @@ enum class kind : uint32_t {
 	last = stopped
 };
 
-struct frame {
-	kind what = kind::ping;
+struct message {
+	oshrun::kind kind = oshrun::kind::ping;
 	int host = -1;
 	int arg = 0;
 	std::string body = {};
 };
 
-std::string bytes_of(const frame &what);
+std::string bytes_of(const message &msg);
 
-class channel {
+class message_stream {
 public:
 	void open(unique_fd input, unique_fd out); // makes both non-blocking
 	bool is_open() const { return in_.get() >= 0; }
 	int in_fd() const { return in_.get(); }
 	void close();
 
-	void send(const frame &what); // queues; a channel that is broken or closed discards it
+	void send(const message &msg); // queues; a stream that is broken or closed discards it
 	void add_polls(std::vector<pollfd> &polls, double &due);
 	void handle(const std::vector<pollfd> &polls); // reads and writes as much as possible
-	bool next(frame &out);                         // takes a frame that has arrived
-	bool take_line(std::string &line);             // before the first frame
+	bool next(message &out);                       // takes a message that has arrived
+	bool take_line(std::string &line);             // before the first message
 	bool flush(double seconds);                    // writes the queue; false: it could not be emptied
 	void say_no_more();                            // closes our direction, after what is queued
 	void wait_end(double seconds);                 // until the other side closes its direction; discards input
 
-	bool ended() const { return ended_; }                 // the other side is gone, and all frames are taken
-	const std::string &broken() const { return broken_; } // the error in the last frame; empty: none
+	bool ended() const { return ended_; }                 // the other side is gone, and all messages are taken
+	const std::string &broken() const { return broken_; } // the error in the last message; empty: none
 	double heard() const { return heard_; }
 	void hear_now() { heard_ = now_s(); }
 	void set_ping(double every_s) { ping_s_ = every_s; }

@@ -13,7 +13,7 @@ namespace oshrun {
 bool relay_output::open_stream(int rank, bool is_error, unique_fd &far_end)
 {
 	unique_fd near_end;
-	if (!open_channel(is_error ? terminal_size{} : terminal_, near_end, far_end))
+	if (!open_pipe(is_error ? terminal_size{} : terminal_, near_end, far_end))
 		return false;
 	streams_.push_back({rank, is_error, std::move(near_end)});
 	return true;

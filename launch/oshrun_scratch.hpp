@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_scratch.hpp: the directory of the PMIx server. oshrun creates it before it forks the guard, so both know it by
-// descriptors and numbers in their own memory: whatever PEs write does not decide what is removed.
+// oshrun_scratch.hpp: the directory of the PMIx server. oshrun creates it before it forks the keeper, so both know it
+// by descriptors and numbers in their own memory: whatever PEs write does not decide what is removed.
 #pragma once
 
 #include <pgas/pgas_base.hpp>

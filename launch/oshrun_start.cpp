@@ -65,10 +65,10 @@ struct launch {
 	pid_t launcher;
 };
 
-// The guard needs some milliseconds for the PMIx server; this process was forked in the meantime.
+// The keeper needs some milliseconds for the PMIx server; this process was forked in the meantime.
 void add_pmix(const launch &how, strings &env)
 {
-	guard_page &page = *how.files.page.get();
+	keeper_page &page = *how.files.page.get();
 	std::atomic_ref<uint32_t> state(page.env_state);
 	const struct timespec nap = {0, 100'000'000};
 	while (state.load(std::memory_order_acquire) == kEnvPending && getppid() == how.launcher)
@@ -203,9 +203,9 @@ shared_page::~shared_page()
 
 bool shared_page::make(uint32_t children)
 {
-	bytes_ = sizeof(guard_page) + children * sizeof(uint32_t);
+	bytes_ = sizeof(keeper_page) + children * sizeof(uint32_t);
 	void *base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	page_ = base == MAP_FAILED ? nullptr : static_cast<guard_page *>(base);
+	page_ = base == MAP_FAILED ? nullptr : static_cast<keeper_page *>(base);
 	return page_ != nullptr;
 }
 
@@ -226,7 +226,7 @@ bool make_files(const placement &where, job_files &files)
 		return false;
 	}
 	if (!files.page.make(where.local_size())) {
-		say("cannot make the page of the guard: %s", strerror(errno));
+		say("cannot make the page of the keeper: %s", strerror(errno));
 		return false;
 	}
 	// O_DIRECT: each write is one packet

@@ -66,21 +66,21 @@ void stop_marks::mark(uint32_t rank, bool stopped)
 		std::atomic_ref<uint32_t>(board_.slot(rank).stopped).store(stopped, std::memory_order_relaxed);
 }
 
-bool stop_marks::take(const frame &what, int first, int end, bool within)
+bool stop_marks::take(const message &msg, int first, int end, bool within)
 {
-	const uint32_t rank = static_cast<uint32_t>(what.arg);
-	if (rank >= host_of_.size() || what.host < 0 || what.host > 1)
+	const uint32_t rank = static_cast<uint32_t>(msg.arg);
+	if (rank >= host_of_.size() || msg.host < 0 || msg.host > 1)
 		return false;
 	const int host = static_cast<int>(host_of_[rank]);
 	if ((host >= first && host < end) != within)
 		return false;
-	mark(rank, what.host == 1);
+	mark(rank, msg.host == 1);
 	return true;
 }
 
-std::vector<frame> stop_marks::forget(int first, int end)
+std::vector<message> stop_marks::forget(int first, int end)
 {
-	std::vector<frame> news;
+	std::vector<message> news;
 	for (uint32_t rank = 0; rank < stopped_.size(); rank++) {
 		const int host = static_cast<int>(host_of_[rank]);
 		if (!stopped_[rank] || host < first || host >= end)

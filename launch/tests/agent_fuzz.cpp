@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// agent_fuzz.cpp: random and changed frames for their readers: the reader itself and the parsers of bodies, in this
+// agent_fuzz.cpp: random and changed messages for their readers: the reader itself and the parsers of bodies, in this
 // process; a head whose agent is this program; an agent whose head is. It fails if one of them ends by a signal or by a
 // sanitizer, or does not end. It prints the seed of each failure.
 //
@@ -91,7 +91,7 @@ std::string job_body(rng &random)
 	program.argv = {"/bin/true", random_text(random, 8)};
 	std::replace(program.argv[1].begin(), program.argv[1].end(), '\0', '0');
 	job.opts.apps.push_back(program);
-	job.opts.grace_s = 20; // how long a guard waits before it kills an agent whose parent is gone
+	job.opts.grace_s = 20; // how long a keeper waits before it kills an agent whose parent is gone
 	job.opts.host_timeout_s = 5;
 	job.opts.pmix = pmix_mode::disabled;
 	return pack_job(job);
@@ -107,28 +107,28 @@ std::string data_body(rng &random)
 	return body.text + std::string(cell + keys, 'x');
 }
 
-frame any_frame(rng &random)
+message any_message(rng &random)
 {
-	frame what;
-	what.what = static_cast<kind>(1 + below(random, static_cast<uint32_t>(kind::last)));
-	what.host = below(random, 2) ? static_cast<int>(below(random, 4)) - 1 : odd_number(random);
-	what.arg = below(random, 2) ? static_cast<int>(below(random, 4)) : odd_number(random);
-	if (what.what == kind::job)
-		what.body = job_body(random);
-	else if (what.what == kind::data)
-		what.body = data_body(random);
-	else if (what.what == kind::stopped && below(random, 8))
-		what.host = below(random, 4) ? static_cast<int>(below(random, 2)) : what.host;
-	else if (what.what >= kind::pmix_data || below(random, 2))
-		what.body = random_text(random, below(random, 8) ? 40 : 5000);
-	return what;
+	message msg;
+	msg.kind = static_cast<kind>(1 + below(random, static_cast<uint32_t>(kind::last)));
+	msg.host = below(random, 2) ? static_cast<int>(below(random, 4)) - 1 : odd_number(random);
+	msg.arg = below(random, 2) ? static_cast<int>(below(random, 4)) : odd_number(random);
+	if (msg.kind == kind::job)
+		msg.body = job_body(random);
+	else if (msg.kind == kind::data)
+		msg.body = data_body(random);
+	else if (msg.kind == kind::stopped && below(random, 8))
+		msg.host = below(random, 4) ? static_cast<int>(below(random, 2)) : msg.host;
+	else if (msg.kind >= kind::pmix_data || below(random, 2))
+		msg.body = random_text(random, below(random, 8) ? 40 : 5000);
+	return msg;
 }
 
-std::string any_stream(rng &random, uint32_t frames)
+std::string any_stream(rng &random, uint32_t messages)
 {
 	std::string text;
-	for (uint32_t n = below(random, frames + 1); n > 0; n--)
-		text += bytes_of(any_frame(random));
+	for (uint32_t n = below(random, messages + 1); n > 0; n--)
+		text += bytes_of(any_message(random));
 	mutate(text, random, 3);
 	return text;
 }
@@ -148,13 +148,13 @@ struct pair_of_sockets {
 	}
 };
 
-// Gives the reader the stream in pieces of any size, and parses every frame as its owners do.
+// Gives the reader the stream in pieces of any size, and parses every message as its owners do.
 void read_stream(const std::string &text, rng &random, exchange &board, stop_marks &stops)
 {
 	pair_of_sockets way;
-	channel link;
+	message_stream link;
 	link.open(unique_fd(dup(way.ours.get())), std::move(way.ours));
-	frame what;
+	message msg;
 	for (size_t pos = 0; pos < text.size() && link.broken().empty();) {
 		const size_t some = std::min<size_t>(1 + below(random, 5000), text.size() - pos);
 		const ssize_t sent = write(way.theirs.get(), text.data() + pos, some);
@@ -164,18 +164,18 @@ void read_stream(const std::string &text, rng &random, exchange &board, stop_mar
 		link.add_polls(polls, due);
 		poll_until(polls, now_s());
 		link.handle(polls);
-		while (link.next(what)) {
+		while (link.next(msg)) {
 			job_text job;
-			if (what.what == kind::job && unpack_job(what.body, job))
+			if (msg.kind == kind::job && unpack_job(msg.body, job))
 				place_ranks(job.opts);
-			else if (what.what == kind::data)
-				board.apply(what);
-			else if (what.what == kind::release)
-				board.release(static_cast<uint32_t>(what.arg));
-			else if (what.what == kind::gone)
-				board.mark_gone(static_cast<uint32_t>(what.arg));
-			else if (what.what == kind::stopped)
-				stops.take(what, 0, 1, below(random, 2));
+			else if (msg.kind == kind::data)
+				board.apply(msg);
+			else if (msg.kind == kind::release)
+				board.release(static_cast<uint32_t>(msg.arg));
+			else if (msg.kind == kind::gone)
+				board.mark_gone(static_cast<uint32_t>(msg.arg));
+			else if (msg.kind == kind::stopped)
+				stops.take(msg, 0, 1, below(random, 2));
 		}
 	}
 }
@@ -190,7 +190,7 @@ void read_as_pmix(const std::string &text)
 	link.ask(1, 1, [](bool, const std::string &) {});
 	const ssize_t sent = write(way.theirs.get(), text.data(), text.size());
 	way.theirs.reset();
-	auto asked = [&link](const frame &question) { link.answer(question, true, "it", 2); };
+	auto asked = [&link](const message &question) { link.answer(question, true, "it", 2); };
 	for (int i = 0; sent > 0 && i < 100 && link.handle(asked); i++) {}
 }
 
@@ -244,7 +244,7 @@ void write_all(int fd, const std::string &text)
 	}
 }
 
-// Mostly behaves well for a while: otherwise a head stops after the first frame.
+// Mostly behaves well for a while: otherwise a head stops after the first message.
 int as_agent(unsigned seed)
 {
 	rng random(seed);

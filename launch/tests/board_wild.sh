@@ -57,7 +57,7 @@ else
 	not_run "what oshrun removes: built without PMIx"
 fi
 
-# which processes oshrun and its guard signal: a PE names a foreign process wherever it can give a pid
+# which processes oshrun and its keeper signal: a PE names a foreign process wherever it can give a pid
 hanging() { [ "$(grep -c hanging "$work/out")" -eq 2 ]; }
 setsid sleep 1000 &
 bystander=$!

@@ -25,7 +25,7 @@ other)
 	exec cat >/dev/null
 	;;
 babble) exec yes babble ;;
-junk) # says hello, and then what is no frame
+junk) # says hello, and then what is no message
 	echo "oshrun-agent $PROTOCOL $VERSION $(uname -m)"
 	head -c 4096 /dev/zero | tr '\0' 'j'
 	exec cat >/dev/null

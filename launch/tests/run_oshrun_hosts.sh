@@ -189,7 +189,7 @@ note "this machine alone"
 four() { [ "$(marked | wc -l)" -eq 4 ] && [ "$(grep -c hanging "$work/out")" -eq 2 ]; }
 start -H "$(hostname):1,localhost:2,b:9" --launch-agent /nonexistent -n 2 "$PROBE" hang
 within 100 four
-check "no agent: oshrun, its guard and two PEs"
+check "no agent: oshrun, its keeper and two PEs"
 kill -TERM "$runner"
 wait "$runner"
 job -H localhost:2 -n 3 true
@@ -284,7 +284,7 @@ refused bare 'cannot run /.*/oshrun there: .*not found'
 refused older 'oshrun there is version 0\.0\.1 .*, this one is .*'
 refused other 'it is a machine of kind z80, this one is .*; the hosts of a job must be of one kind'
 refused babble 'something there that is not oshrun talks .*'
-refused junk 'its agent sent a frame of .*'
+refused junk 'its agent sent a message of .*'
 refused quitter 'its agent ended before any PE of its host did'
 refused broken 'no agent \(exit status 3\): Segmentation fault \(not really\)'
 hosts --tree 1 -H a,b,unknown true

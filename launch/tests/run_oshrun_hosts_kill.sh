@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # A job on several hosts (fake_agent.sh: all are this machine) in which one process is killed, stopped or told to end:
-# the head, an agent, an agent between two others, a PE, a guard. In every case nothing is left over.
+# the head, an agent, an agent between two others, a PE, a keeper. In every case nothing is left over.
 . "$(dirname "$0")/../../boot/tests/common.sh"
 
 agent=$(cd "$here" && pwd)/fake_agent.sh
 hanging() { [ "$(grep -c hanging "$work/out")" -eq "$1" ]; }
 # reads FILE of a process that may end meanwhile: PID FILE
 words() { { tr '\0' '\n' <"/proc/$1/$2"; } 2>/dev/null; }
-is_agent() { words "$1" cmdline | grep -qx -e --agent && ! is_guard "$1"; }
-is_guard() { words "$1" comm | grep -qx oshrun-guard; }
+is_agent() { words "$1" cmdline | grep -qx -e --agent && ! is_keeper "$1"; }
+is_keeper() { words "$1" comm | grep -qx oshrun-keeper; }
 of_host() { words "$1" environ | grep -qx "FAKE_HOST=$2"; }
 of() { # KIND HOST: the pid
 	for _pid in $(marked); do
@@ -92,12 +92,12 @@ kill -9 "$(sed -n 's/^hanging //p' "$work/out" | head -1)"
 ends 137 'PE [0-3] \(pid [0-9]+ on [ab]\): killed by signal 9 \(Killed\)' "a PE killed with -9"
 
 run -H a:2,b:2
-kill -9 "$(of guard b)"
-replaced() { [ -n "$(of guard b)" ] && [ "$(marked | wc -l)" -eq 9 ]; }
+kill -9 "$(of keeper b)"
+replaced() { [ -n "$(of keeper b)" ] && [ "$(marked | wc -l)" -eq 9 ]; }
 within 60 replaced
-check "a guard that is killed is replaced"
+check "a keeper that is killed is replaced"
 kill -9 "$(of agent b)"
-ends 1 'host b: lost: .*' "guard and agent killed with -9"
+ends 1 'host b: lost: .*' "keeper and agent killed with -9"
 
 for signal in TERM:15 INT:2; do
 	run --tree 1 -H a:2,b:2

@@ -60,16 +60,16 @@ job -n 3 "$PROBE" fade 1 "$work/fifo"
 check "a PE that is killed and slow in ending is named before the peer that missed it (status $rc)"
 clean "a slow end"
 
-guards() { for p in $(marked); do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = oshrun-guard ] && echo "$p"; done; }
+keepers() { for p in $(marked); do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = oshrun-keeper ] && echo "$p"; done; }
 start -n 2 "$PROBE" hang
 within 100 hanging 2
-kill -9 "$(guards)"
+kill -9 "$(keepers)"
 replaced() { kill -0 "$runner" && [ "$(marked | wc -l)" -eq 4 ] && nothing; }
 within 60 replaced
-check "a guard that is killed is replaced, and its files are gone"
+check "a keeper that is killed is replaced, and its files are gone"
 kill -9 "$runner"
 wait "$runner" 2>/dev/null
-clean "guard and oshrun killed with -9"
+clean "keeper and oshrun killed with -9"
 
 # pid 1 of a PID namespace cannot be killed from inside it: neither by itself nor by the end of a pipe
 own=
@@ -79,12 +79,12 @@ if unshare $own -p -f true 2>/dev/null; then
 	start --no-pmix -n 2 unshare $own -p -f "$PROBE" hang # nobody is left to remove a directory
 	within 100 hanging 2
 	check "pid 1 of a PID namespace: PEs run"
-	guard=$(guards)
-	kill -STOP "$guard"
+	keeper=$(keepers)
+	kill -STOP "$keeper"
 	kill -9 "$runner"
-	kill -9 "$guard"
+	kill -9 "$keeper"
 	wait "$runner" 2>/dev/null
-	clean "pid 1 of a PID namespace, guard and oshrun killed with -9"
+	clean "pid 1 of a PID namespace, keeper and oshrun killed with -9"
 else
 	not_run "pid 1 of a PID namespace: unshare -p is not allowed here"
 fi

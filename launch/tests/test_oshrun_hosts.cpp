@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// test_oshrun_hosts.cpp: the parts of jobs on several hosts that need no process: lists of hosts, placement, frames,
+// test_oshrun_hosts.cpp: the parts of jobs on several hosts that need no process: lists of hosts, placement, messages,
 // the job's text, a board's side of the exchange. Input from other hosts is also truncated and changed.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
@@ -165,10 +165,10 @@ void test_tree(void **)
 		}
 }
 
-// --- frames ----------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 struct line {
-	channel near;
+	message_stream near;
 	int far_in = -1; // we write to it, near reads from it
 	unique_fd far_out;
 	line()
@@ -211,24 +211,24 @@ struct line {
 	}
 };
 
-void test_frames_in_pieces(void **)
+void test_messages_in_pieces(void **)
 {
-	const frame first = {kind::say, 3, -7, "a line\nand \0 more"},
-		    second = {kind::out, 1, 2, std::string(9000, 'x')};
+	const message first = {kind::say, 3, -7, "a line\nand \0 more"},
+		      second = {kind::out, 1, 2, std::string(9000, 'x')};
 	const std::string text = bytes_of(first) + bytes_of(second);
 	for (size_t step : {size_t{1}, size_t{7}, size_t{1000}, text.size()}) {
 		line here;
-		std::vector<frame> got;
-		frame one;
+		std::vector<message> got;
+		message one;
 		for (size_t pos = 0; pos < text.size(); pos += step) {
 			here.give(text.substr(pos, step));
 			while (here.near.next(one))
 				got.push_back(one);
 		}
 		assert_int_equal(got.size(), 2);
-		assert_true(got[0].what == kind::say && got[0].host == 3 && got[0].arg == -7 &&
+		assert_true(got[0].kind == kind::say && got[0].host == 3 && got[0].arg == -7 &&
 			    got[0].body == first.body);
-		assert_true(got[1].what == kind::out && got[1].body == second.body);
+		assert_true(got[1].kind == kind::out && got[1].body == second.body);
 		assert_false(here.near.ended());
 		here.hang_up();
 		here.turn();
@@ -237,7 +237,7 @@ void test_frames_in_pieces(void **)
 	}
 }
 
-void test_frames_that_are_wrong(void **)
+void test_messages_that_are_wrong(void **)
 {
 	const std::string good = bytes_of({kind::say, 0, 0, "hello"});
 	struct {
@@ -248,7 +248,7 @@ void test_frames_that_are_wrong(void **)
 		std::string text = good;
 		text[wrong.pos] = wrong.byte;
 		line here;
-		frame one;
+		message one;
 		here.give(text + good);
 		assert_false(here.near.next(one));
 		assert_false(here.near.broken().empty());
@@ -271,8 +271,8 @@ void test_hello(void **)
 		assert_true(here.near.take_line(text));
 		assert_string_equal(text.c_str(), expected);
 	}
-	frame one;
-	assert_true(here.near.next(one) && one.what == kind::ready);
+	message one;
+	assert_true(here.near.next(one) && one.kind == kind::ready);
 }
 
 // --- the job's text --------------------------------------------------------------------------------------------------
@@ -353,9 +353,9 @@ void test_exchange(void **)
 		a.put(2, "two", "");
 		b.put(1, "", "k1");
 		b.put(3, "three", "k3");
-		for (const frame &data : a.side.collect(generation))
+		for (const message &data : a.side.collect(generation))
 			assert_string_equal(b.side.apply(data).c_str(), "");
-		for (const frame &data : b.side.collect(generation))
+		for (const message &data : b.side.collect(generation))
 			assert_string_equal(a.side.apply(data).c_str(), "");
 		assert_false(a.side.release(generation + 1));
 		assert_true(a.side.release(generation) && b.side.release(generation));
@@ -371,8 +371,8 @@ void test_exchange_refuses(void **)
 {
 	board a(0), b(1);
 	a.put(0, "zero", "k0");
-	const frame good = a.side.collect(0).at(0);
-	frame wrong = good;
+	const message good = a.side.collect(0).at(0);
+	message wrong = good;
 	wrong.arg = 1;
 	assert_false(b.side.apply(wrong).empty());
 	for (size_t cut = 1; cut < good.body.size(); cut++) {
@@ -424,9 +424,9 @@ void test_stops(void **)
 	assert_true(here.marks.take({kind::stopped, 0, 3}, 0, 1, true)); // it was not stopped
 	assert_string_equal(here.shown().c_str(), "100001");
 	here.files.view.slot(3).stopped = 1; // a wild pointer: not reported to any host
-	const std::vector<frame> news = here.marks.forget(0, 2);
+	const std::vector<message> news = here.marks.forget(0, 2);
 	assert_int_equal(news.size(), 1);
-	assert_true(news[0].what == kind::stopped && news[0].host == 0 && news[0].arg == 0 && news[0].body.empty());
+	assert_true(news[0].kind == kind::stopped && news[0].host == 0 && news[0].arg == 0 && news[0].body.empty());
 	assert_true(here.marks.forget(0, 2).empty());
 	assert_string_equal(here.shown().c_str(), "000101");
 	stop_marks head; // has no board
@@ -448,9 +448,9 @@ void test_stops_refuse(void **)
 	assert_false(here.marks.take({kind::stopped, 0, 0}, 0, 1, false));
 	assert_string_equal(here.shown().c_str(), "100000");
 	line wire;
-	frame one;
+	message one;
 	wire.give(bytes_of({kind::stopped, 1, 2}) + bytes_of({kind::stopped, 1, 2, "more"}));
-	assert_true(wire.near.next(one) && one.what == kind::stopped && one.host == 1 && one.arg == 2);
+	assert_true(wire.near.next(one) && one.kind == kind::stopped && one.host == 1 && one.arg == 2);
 	assert_false(wire.near.next(one));
 	assert_false(wire.near.broken().empty());
 }
@@ -460,7 +460,7 @@ void test_stops_refuse(void **)
 // A server on host 0; the test acts as its agent.
 struct server {
 	pmix_link link;
-	channel agent;
+	message_stream agent;
 	server()
 	{
 		int ends[2];
@@ -470,23 +470,23 @@ struct server {
 		agent.open(unique_fd(ends[1]), unique_fd(dup(ends[1])));
 		agent.set_ping(0);
 	}
-	frame heard() // received by the agent
+	message heard() // received by the agent
 	{
-		frame what;
-		for (int i = 0; i < 1000 && !agent.next(what); i++) {
+		message msg;
+		for (int i = 0; i < 1000 && !agent.next(msg); i++) {
 			std::vector<pollfd> polls;
 			double due = 0;
 			agent.add_polls(polls, due);
 			poll_until(polls, now_s() + 0.01);
 			agent.handle(polls);
 		}
-		return what;
+		return msg;
 	}
-	void tell(const frame &what)
+	void tell(const message &msg)
 	{
-		agent.send(what);
+		agent.send(msg);
 		assert_true(agent.flush(5));
-		assert_true(link.handle([this](const frame &question) { link.answer(question, true, "known", 5); }));
+		assert_true(link.handle([this](const message &question) { link.answer(question, true, "known", 5); }));
 	}
 };
 
@@ -499,11 +499,11 @@ void test_pmix_fence(void **)
 		here.link.fence(much, [&](bool, const std::string &all) { first = all; });
 		here.link.fence("next", [&](bool, const std::string &all) { second = all; });
 	});
-	frame what = here.heard();
-	assert_true(what.what == kind::pmix_data && what.arg == 0 && what.body.size() == kPmixBytes);
+	message msg = here.heard();
+	assert_true(msg.kind == kind::pmix_data && msg.arg == 0 && msg.body.size() == kPmixBytes);
 	assert_true(here.heard().body == "mmmmm");
-	what = here.heard();
-	assert_true(what.what == kind::pmix_fence && what.arg == 0);
+	msg = here.heard();
+	assert_true(msg.kind == kind::pmix_fence && msg.arg == 0);
 	client.join();
 	here.tell({kind::pmix_data, 2, 0, "c"});
 	here.tell({kind::pmix_data, 1, 0, "b1"});
@@ -530,8 +530,8 @@ void test_pmix_questions(void **)
 			answer += text + data;
 			known = yes;
 		});
-	const frame first = here.heard(), second = here.heard();
-	assert_true(first.what == kind::pmix_ask && first.host == 2 && first.arg == 5 && first.body.size() == 8);
+	const message first = here.heard(), second = here.heard();
+	assert_true(first.kind == kind::pmix_ask && first.host == 2 && first.arg == 5 && first.body.size() == 8);
 	here.tell({kind::pmix_answer, 0, 1, second.body.substr(4) + "2"});
 	here.tell({kind::pmix_answer, 0, 1, second.body.substr(4) + "again"});
 	here.tell({kind::pmix_answer, 0, 1, "x"});
@@ -542,8 +542,8 @@ void test_pmix_questions(void **)
 	who.u32(3);
 	who.u32(77);
 	here.tell({kind::pmix_ask, 0, 1, who.text});
-	const frame reply = here.heard();
-	assert_true(reply.what == kind::pmix_answer && reply.host == 3 && reply.arg == 1);
+	const message reply = here.heard();
+	assert_true(reply.kind == kind::pmix_answer && reply.host == 3 && reply.arg == 1);
 	assert_true(reply.body == who.text.substr(4) + "known");
 }
 
@@ -559,8 +559,8 @@ int main()
 		cmocka_unit_test(test_many_hosts),
 		cmocka_unit_test(test_placement),
 		cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_frames_in_pieces),
-		cmocka_unit_test(test_frames_that_are_wrong),
+		cmocka_unit_test(test_messages_in_pieces),
+		cmocka_unit_test(test_messages_that_are_wrong),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_job_text),
 		cmocka_unit_test(test_exchange),

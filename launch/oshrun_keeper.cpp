@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_guard.cpp: the guard, a child of oshrun that waits for oshrun to die without having ended its job.
+// oshrun_keeper.cpp: the keeper, a child of oshrun that waits for oshrun to die without having ended its job.
 //
 // It then kills the remaining PEs and removes the PMIx server's directory. It has a session of its own, so a signal to
-// the terminal's process group does not reach it. When a job ends normally, oshrun kills the guard. The PMIx server
+// the terminal's process group does not reach it. When a job ends normally, oshrun kills the keeper. The PMIx server
 // also lives in this process: libpmix starts threads, and oshrun itself must stay single-threaded to fork PEs.
 #include "oshrun.hpp"
 
@@ -45,7 +45,7 @@ bool kill_by_cookie(uint64_t cookie)
 }
 
 // oshrun was killed. Searches several times, in case a process was being forked during a search.
-void end_job(const guard_setup &setup)
+void end_job(const keeper_setup &setup)
 {
 	for (uint32_t i = 0; i < setup.board.plan.local_size; i++)
 		if (uint32_t pid = std::atomic_ref<uint32_t>(setup.page->child_pid[i]).load(std::memory_order_relaxed))
@@ -55,15 +55,15 @@ void end_job(const guard_setup &setup)
 	setup.scratch->remove();
 }
 
-void announce_env(guard_page &page, uint32_t state)
+void announce_env(keeper_page &page, uint32_t state)
 {
 	// pairs with load_acquire in add_pmix(), by a child about to exec
 	std::atomic_ref<uint32_t>(page.env_state).store(state, std::memory_order_release);
 	syscall(SYS_futex, &page.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Closes everything else that the guard inherited, above all the write end of `life`: if that stayed open, nobody would
-// see that oshrun is gone. On a kernel without the call only that one is closed.
+// Closes everything else that the keeper inherited, above all the write end of `life`: if that stayed open, nobody
+// would see that oshrun is gone. On a kernel without the call only that one is closed.
 void close_all_but(std::vector<int> keep, int life_write)
 {
 	close(life_write);
@@ -79,9 +79,9 @@ void close_all_but(std::vector<int> keep, int life_write)
 }
 
 // Waits until oshrun is gone. An agent that has lost its parent ends its PEs and itself; one that cannot, because it
-// was stopped, is killed. poll reports that the other end of the uplink has hung up, so the guard does not read, and
+// was stopped, is killed. poll reports that the other end of the uplink has hung up, so the keeper does not read, and
 // takes nothing away.
-void await_end(const guard_setup &setup)
+void await_end(const keeper_setup &setup)
 {
 	struct pollfd seen[] = {
 		{setup.life_read_fd, POLLIN, 0}, {setup.uplink_fd, POLLRDHUP, 0}, {setup.pmix_fd, POLLIN, 0}};
@@ -102,19 +102,19 @@ void await_end(const guard_setup &setup)
 		kill(setup.launcher, SIGKILL);
 }
 
-[[noreturn]] void guard_main(const guard_setup &setup)
+[[noreturn]] void keeper_main(const keeper_setup &setup)
 {
 	close_all_but({setup.life_read_fd, setup.mail_write_fd, setup.uplink_fd, setup.pmix_fd, setup.scratch->fd(),
 		       setup.scratch->parent_fd()},
 		      setup.life_write_fd);
 	setsid();
-	prctl(PR_SET_NAME, "oshrun-guard");
+	prctl(PR_SET_NAME, "oshrun-keeper");
 	for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
 		signal(sig, SIG_IGN);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);
-	// the guard must not hold these open: readers of oshrun's output wait for its end
+	// the keeper must not hold these open: readers of oshrun's output wait for its end
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
 		dup2(null, fd);
@@ -143,11 +143,11 @@ bool carries_cookie(int pid, uint64_t cookie)
 	return text.find(mark) != std::string::npos;
 }
 
-pid_t start_guard(const guard_setup &setup)
+pid_t start_keeper(const keeper_setup &setup)
 {
 	pid_t pid = fork();
 	if (pid == 0)
-		guard_main(setup);
+		keeper_main(setup);
 	return pid;
 }
 
