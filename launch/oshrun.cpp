@@ -2,17 +2,22 @@
 // oshrun.cpp: starts the PEs of a job, on this machine or on several hosts. It needs nothing but the C library; libpmix
 // and hwloc are used if they are installed.
 //
-//   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
-//   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
-//   oshrun_keeper helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
-//   oshrun_say    messages to the user    oshrun_judge mail and ends of PEs     oshrun_scratch directory of that server
-//
+//   oshrun_opts   command line            oshrun_program which file to start    oshrun_env     environment of a PE
+//   oshrun_start  board, pipes, fork      oshrun_bind    which PE on which core  oshrun_io      stdout, stderr, stdin
+//   oshrun_job    watch and end the job   oshrun_pes     the PEs of this host    oshrun_process what /proc says
+//   oshrun_judge  mail and ends of PEs    oshrun_verdict the first failure       oshrun_say     messages to the user
+//   oshrun_keeper helper process          oshrun_pmix    PMIx server in it       oshrun_elf     does a PE want one?
+//                                                                                oshrun_scratch its directory
 // and for several hosts (the design is in oshrun_agent.hpp):
 //
-//   oshrun_hosts  which hosts, which PE   oshrun_head    streams and verdict    oshrun_agent   the oshrun of one host
-//   oshrun_branch agents that one started oshrun_protocol messages between them   oshrun_jobtext what agents are told
-//   oshrun_relay  streams by messages       oshrun_exchange a barrier over hosts  oshrun_pmix_link PMIx over hosts
-//   oshrun_rankfile hosts and CPUs by rank oshrun_stops   which PEs are stopped
+//   oshrun_hosts  which hosts, which PE   oshrun_hostlist lists of hosts         oshrun_rankfile hosts, CPUs by rank
+//   oshrun_head   streams and verdict     oshrun_agent   the oshrun of one host  oshrun_branch  agents that one started
+//   oshrun_protocol messages between them oshrun_jobtext what agents are told    oshrun_relay   streams by messages
+//   oshrun_exchange a barrier over hosts  oshrun_stops   which PEs are stopped   oshrun_pmix_link PMIx over hosts
+//
+// Calls go in one direction: from options to hosts, from heads and agents to jobs, from jobs to PEs. What has to go the
+// other way goes through an interface or a function that was given at start: job_owner, branch_owner,
+// verdict::announcer.
 #include "oshrun.hpp"
 
 #include <cstring>

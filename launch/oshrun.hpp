@@ -79,6 +79,8 @@ int run_head(options &opts);
 
 // opts: fills options and returns -1, or returns the exit code after printing help, version or an error line.
 int parse_options(int argc, char **argv, options &opts);
+
+// program:
 int resolve(app &program); // 0, or 126/127 after an error line
 void add_words(strings &words, const std::string &text);
 
@@ -97,7 +99,12 @@ constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 
 // bind: a CPU set per PE, or none at all if PEs are not bound.
 std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why);
+// The CPUs that --rankfile gives to these ranks; an empty set: not bound. False if some of them cannot be used here,
+// and `why` says which.
+bool plan_by_rankfile(const strings &rank_cpus, const std::vector<int> &ranks, std::vector<cpu_set_t> &plan,
+		      std::string &why);
 std::string cpu_list(const cpu_set_t &set);
+bool parse_cpus(const std::string &text, cpu_set_t &set); // "0-2,5"
 
 // Memory shared by oshrun, its keeper and its children until they exec. No program of a PE has it: it is anonymous
 // memory, so what is read here can be trusted.
@@ -124,7 +131,6 @@ struct keeper_setup {
 	bool verbose;
 };
 pid_t start_keeper(const keeper_setup &setup); // -1 and errno if fork fails
-bool carries_cookie(int pid, uint64_t cookie); // true if a PE of that board started it, or it is one
 
 // pmix: runs inside the keeper. Writes the environment of a PE to the keeper's page. Returns false if there is no PMIx
 // here.

@@ -52,7 +52,7 @@ private:
 	void step();
 	double patience() const;
 	void check_parent();
-	void look_at_stops();
+	void report_stops();
 	void advance();
 	bool finished();
 	static void hear(const char *line);
@@ -122,6 +122,7 @@ bool agent::take_job(const message &msg)
 	where.host_of = place_ranks(job_.opts);
 	where.host = static_cast<uint32_t>(host_);
 	where.job_cookie = job_.cookie;
+	where.by_agent = true;
 	for (const host &one : job_.opts.hosts)
 		where.names.push_back(one.name);
 	if (where.local_size() == 0)
@@ -209,7 +210,7 @@ void agent::pe_never_joined(int, const char *who)
 void agent::arrived(uint32_t generation)
 {
 	if (generation != board_.generation())
-		return work_->fail(1, "host %s: %s", work_->where().name().c_str(), pgas::boot::kOverwritten);
+		return work_->result().fail(1, "host %s: %s", work_->where().name().c_str(), pgas::boot::kOverwritten);
 	if (board_.is_collected())
 		return; // mail that no PE of this host sent
 	for (const message &data : board_.collect(generation)) {
@@ -225,7 +226,8 @@ bool agent::from_below(child &source, message &msg)
 {
 	switch (msg.kind) {
 	case kind::ready:
-		return source.ready = true;
+		source.ready = true;
+		return source.ready;
 	case kind::fence:
 		source.fenced = board_.is_open() && static_cast<uint32_t>(msg.arg) == board_.generation();
 		return source.fenced;
@@ -333,7 +335,8 @@ bool agent::from_server(message &msg)
 		below_->send_all(msg);
 		return true;
 	case kind::pmix_fence:
-		return pmix_arrived_ = msg.arg == pmix_fences_;
+		pmix_arrived_ = msg.arg == pmix_fences_;
+		return pmix_arrived_;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
 		pmix_to_host(msg, false);
@@ -352,7 +355,8 @@ bool agent::pmix_from_below(child &source, const message &msg)
 		up_.send(msg);
 		return true;
 	case kind::pmix_fence:
-		return source.pmix_fenced = msg.arg == pmix_fences_;
+		source.pmix_fenced = msg.arg == pmix_fences_;
+		return source.pmix_fenced;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
 		pmix_to_host(msg, false);
@@ -464,13 +468,12 @@ void agent::step()
 {
 	std::vector<pollfd> polls;
 	double due = patience();
-	if (drain_by_ > now_s() && (due == 0 || drain_by_ < due))
-		due = drain_by_;
+	if (drain_by_ > now_s())
+		due = sooner(due, drain_by_);
 	up_.add_polls(polls, due);
 	if (now_ == state::running)
 		work_->add_polls(polls, due);
-	if (stops_at_ > 0 && (due == 0 || stops_at_ < due))
-		due = stops_at_;
+	due = sooner(due, stops_at_);
 	if (below_)
 		below_->add_polls(polls, due);
 	server_.add_polls(polls, due);
@@ -498,9 +501,9 @@ void agent::step()
 }
 
 // Reads from the kernel which local PEs are stopped, and tells all hosts if that has changed.
-void agent::look_at_stops()
+void agent::report_stops()
 {
-	for (auto [rank, stopped] : work_->look_at_stops()) {
+	for (auto [rank, stopped] : work_->check_stops()) {
 		const message news = {kind::stopped, stopped, rank};
 		stops_.take(news, host_, host_ + 1, true);
 		below_->send_all(news);
@@ -512,7 +515,7 @@ void agent::look_at_stops()
 void agent::advance()
 {
 	if (stops_at_ > 0 && now_s() >= stops_at_)
-		look_at_stops();
+		report_stops();
 	if (now_ == state::prepared && !ready_sent_ && below_->all(&child::ready)) {
 		ready_sent_ = true;
 		up_.send({kind::ready});
@@ -527,7 +530,7 @@ void agent::advance()
 	}
 	if (now_ == state::running && work_->over()) {
 		if (stops_at_ > 0)
-			look_at_stops(); // none is stopped now
+			report_stops(); // none is stopped now
 		stops_at_ = 0;
 		work_->clean_up();
 		server_.close();

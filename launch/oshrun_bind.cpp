@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #ifdef HAVE_HWLOC
 #include <hwloc.h>
@@ -76,27 +77,6 @@ bool cores_by_hwloc(const cpu_set_t &, cpu_sets &)
 }
 #endif
 
-// parses "0-3,8", the form of the kernel's CPU lists
-cpu_set_t read_list(const char *text)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	while (*text) {
-		char *end;
-		long first = strtol(text, &end, 10), last = first;
-		if (end == text)
-			break;
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
-		for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
-			CPU_SET(static_cast<size_t>(cpu), &set);
-		text = *end == ',' ? end + 1 : end;
-		if (*end != ',')
-			break;
-	}
-	return set;
-}
-
 cpu_set_t siblings(int cpu)
 {
 	char path[96], text[256] = "";
@@ -106,7 +86,10 @@ cpu_set_t siblings(int cpu)
 			text[0] = '\0';
 		fclose(file);
 	}
-	cpu_set_t set = read_list(text);
+	text[strcspn(text, "\n")] = '\0';
+	cpu_set_t set;
+	if (!parse_cpus(text, set))
+		CPU_ZERO(&set);
 	CPU_SET(static_cast<size_t>(cpu), &set);
 	return set;
 }
@@ -156,6 +139,31 @@ std::string cpu_list(const cpu_set_t &set)
 	return text;
 }
 
+// Parses CPU numbers, "0-2,5". False: not such a list.
+bool parse_cpus(const std::string &text, cpu_set_t &set)
+{
+	CPU_ZERO(&set);
+	for (const char *pos = text.c_str(); *pos;) {
+		char *end;
+		const unsigned long source = strtoul(pos, &end, 10);
+		unsigned long dest = source;
+		if (end == pos || *pos == '-' || *pos == '+')
+			return false;
+		if (*end == '-') {
+			pos = end + 1;
+			dest = strtoul(pos, &end, 10);
+			if (end == pos || *pos == '-' || *pos == '+')
+				return false;
+		}
+		if (source > dest || dest >= CPU_SETSIZE || (*end && *end != ',') || (*end == ',' && !end[1]))
+			return false;
+		for (unsigned long cpu = source; cpu <= dest; cpu++)
+			CPU_SET(cpu, &set);
+		pos = *end ? end + 1 : end;
+	}
+	return CPU_COUNT(&set) > 0;
+}
+
 // A single PE competes with no other, and its threads would share one core: it is bound only on request.
 std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 {
@@ -187,6 +195,30 @@ std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 	for (int pe = 0; pe < count; pe++)
 		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // oversubscribed on request: start over
 	return plan;
+}
+
+bool plan_by_rankfile(const strings &rank_cpus, const std::vector<int> &ranks, std::vector<cpu_set_t> &plan,
+		      std::string &why)
+{
+	cpu_set_t allowed;
+	CPU_ZERO(&allowed);
+	sched_getaffinity(0, sizeof allowed, &allowed);
+	for (int rank : ranks) {
+		const std::string &text = rank_cpus[static_cast<size_t>(rank)];
+		cpu_set_t wanted, usable;
+		CPU_ZERO(&wanted);
+		if (!text.empty())
+			parse_cpus(text, wanted);
+		CPU_AND(&usable, &wanted, &allowed);
+		if (!CPU_EQUAL(&usable, &wanted)) {
+			why = "--rankfile: PE " + std::to_string(rank) + ": CPUs " + text +
+			      "; those that may be used are " + cpu_list(allowed);
+			return false;
+		}
+		plan.push_back(wanted);
+	}
+	why = "bound by --rankfile";
+	return true;
 }
 
 } // namespace oshrun

@@ -202,8 +202,7 @@ void branch::add_polls(std::vector<pollfd> &polls, double &due)
 			limit = now_s() + 0.02; // its status should arrive soon
 		else if (which.now != child::state::greeted)
 			limit = which.since + (which.now == child::state::starting ? kStartLimit : kCloseLimit);
-		if (due == 0 || limit < due)
-			due = limit;
+		due = sooner(due, limit);
 	}
 }
 

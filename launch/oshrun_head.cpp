@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -74,7 +73,6 @@ private:
 	void end(int sig);
 	bool take_output(const child &source, const message &msg);
 	bool take_stop(const child &source, const message &msg);
-	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
 
 	options &opts_;
 	job_text job_;
@@ -90,13 +88,18 @@ private:
 	uint32_t generation_ = 0; // of the current barrier
 	int pmix_fences_ = 0;
 	double started_at_, deadline_ = 0;
-	int exit_code_ = 0;
-	bool failed_ = false, told_gone_ = false, told_early_ = false;
+	verdict verdict_;
+	bool told_gone_ = false, told_early_ = false;
 	size_t signals_poll_ = SIZE_MAX;
 };
 
 head::head(options &opts)
-	: opts_(opts), below_(job_, body_, *this), out_(opts.tag_output, opts.output_dir), started_at_(now_s())
+	: opts_(opts), below_(job_, body_, *this), out_(opts.tag_output, opts.output_dir), started_at_(now_s()),
+	  verdict_([this](int, const char *line, int sig) {
+		  if (line[0])
+			  say("%s", line);
+		  end(sig);
+	  })
 {
 }
 
@@ -153,29 +156,13 @@ void head::end(int sig)
 	}
 }
 
-void head::fail(int code, const char *format, ...)
-{
-	if (failed_)
-		return;
-	failed_ = true;
-	exit_code_ = code;
-	char text[4096];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	if (text[0]) // some ends are not failures
-		say("%s", text);
-	end(SIGTERM);
-}
-
 void head::check_deadlines()
 {
 	if (out_.reader_gone())
-		fail(128 + SIGPIPE, "%s", ""); // no message, like any program whose output goes to head(1)
+		verdict_.fail(128 + SIGPIPE, "%s", ""); // no message, like any program whose output goes to head(1)
 	const double now = now_s();
 	if (opts_.timeout_s > 0 && now >= started_at_ + opts_.timeout_s)
-		fail(kExitTimeout, "job did not end within %g s (--timeout)", opts_.timeout_s);
+		verdict_.fail(kExitTimeout, "job did not end within %g s (--timeout)", opts_.timeout_s);
 	if (deadline_ == 0 || now < deadline_)
 		return;
 	if (phase_ == phase::ending)
@@ -210,7 +197,8 @@ bool head::from_below(child &source, message &msg)
 {
 	switch (msg.kind) {
 	case kind::ready:
-		return source.ready = true;
+		source.ready = true;
+		return source.ready;
 	case kind::out:
 	case kind::err:
 		return take_output(source, msg);
@@ -224,9 +212,11 @@ bool head::from_below(child &source, message &msg)
 	case kind::stopped:
 		return take_stop(source, msg);
 	case kind::fence:
-		return source.fenced = static_cast<uint32_t>(msg.arg) == generation_;
+		source.fenced = static_cast<uint32_t>(msg.arg) == generation_;
+		return source.fenced;
 	case kind::pmix_fence:
-		return source.pmix_fenced = msg.arg == pmix_fences_;
+		source.pmix_fenced = msg.arg == pmix_fences_;
+		return source.pmix_fenced;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
 		below_.send_to(msg);
@@ -237,7 +227,7 @@ bool head::from_below(child &source, message &msg)
 			below_.send_all(msg);
 		return true;
 	case kind::fail:
-		fail(msg.arg & 0xff, "%s", msg.body.c_str());
+		verdict_.fail(msg.arg & 0xff, "%s", msg.body.c_str());
 		return true;
 	case kind::say:
 		say("%s", msg.body.c_str());
@@ -251,7 +241,7 @@ void head::host_lost(const child &which, const std::string &line)
 {
 	for (const message &news : stops_.forget(which.host, which.end))
 		below_.send_all(news);
-	fail(kExitCannotStart, "%s", line.c_str());
+	verdict_.fail(kExitCannotStart, "%s", line.c_str());
 }
 
 void head::give_credit()
@@ -311,14 +301,8 @@ void head::on_signal(int sig)
 		stop();
 		break;
 	default:
-		if (failed_) { // the user asked twice, or the job is ending: do not wait any longer
-			end(SIGKILL);
-			break;
-		}
-		failed_ = true;
-		exit_code_ = 128 + sig;
-		say("ended by signal %d (%s)", sig, strsignal(sig));
-		end(sig);
+		if (!verdict_.interrupt(sig, ""))
+			end(SIGKILL); // do not wait any longer
 	}
 }
 
@@ -333,10 +317,6 @@ void head::step()
 {
 	std::vector<pollfd> polls;
 	double due = deadline_;
-	auto earlier = [&due](double when) {
-		if (when > 0 && (due == 0 || when < due))
-			due = when;
-	};
 	signals_poll_ = polls.size();
 	polls.push_back({signals_.get(), POLLIN, 0});
 	const bool feeds = phase_ == phase::running && opts_.stdin_pe >= 0;
@@ -344,9 +324,9 @@ void head::step()
 		in_.add_polls(polls);
 	out_.add_polls(polls);
 	below_.add_polls(polls, due);
-	earlier(out_.deadline());
-	if (opts_.timeout_s > 0 && !failed_)
-		earlier(started_at_ + opts_.timeout_s);
+	due = sooner(due, out_.deadline());
+	if (opts_.timeout_s > 0 && !verdict_.is_decided())
+		due = sooner(due, started_at_ + opts_.timeout_s);
 	poll_until(polls, due);
 	if (polls[signals_poll_].revents)
 		read_signals();
@@ -374,8 +354,8 @@ int head::run()
 	out_.flush(5);
 	below_.kill_rest();
 	if (opts_.verbose)
-		say("job ended with status %d after %.3f s", exit_code_, now_s() - started_at_);
-	return exit_code_;
+		say("job ended with status %d after %.3f s", verdict_.exit_code(), now_s() - started_at_);
+	return verdict_.exit_code();
 }
 
 } // namespace

@@ -66,6 +66,18 @@ double now_s()
 	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+void poll_until(std::vector<pollfd> &polls, double due)
+{
+	int timeout = -1;
+	if (due > 0) {
+		double left = (due - now_s()) * 1000 + 1;
+		timeout = left < 0 ? 0 : left > 1e9 ? 1'000'000'000 : static_cast<int>(left);
+	}
+	if (poll(polls.data(), polls.size(), timeout) < 0)
+		for (pollfd &one : polls)
+			one.revents = 0;
+}
+
 terminal_size own_terminal()
 {
 	terminal_size found;
@@ -87,6 +99,17 @@ bool open_pipe(const terminal_size &terminal, unique_fd &near_end, unique_fd &fa
 		near_end = unique_fd(ends[0]);
 		far_end = unique_fd(ends[1]);
 	}
+	fcntl(near_end.get(), F_SETFL, fcntl(near_end.get(), F_GETFL) | O_NONBLOCK);
+	return true;
+}
+
+bool open_input_pipe(unique_fd &far_end, unique_fd &near_end)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	far_end = unique_fd(ends[0]);
+	near_end = unique_fd(ends[1]);
 	fcntl(near_end.get(), F_SETFL, fcntl(near_end.get(), F_GETFL) | O_NONBLOCK);
 	return true;
 }
@@ -331,13 +354,7 @@ bool input::open(unique_fd &far_end)
 {
 	if (!isatty(STDIN_FILENO))
 		return true;
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	far_end = unique_fd(ends[0]);
-	to_pe_ = unique_fd(ends[1]);
-	fcntl(to_pe_.get(), F_SETFL, fcntl(to_pe_.get(), F_GETFL) | O_NONBLOCK);
-	return true;
+	return open_input_pipe(far_end, to_pe_);
 }
 
 bool may_read_stdin()

@@ -13,6 +13,10 @@ namespace oshrun {
 
 double now_s();
 void poll_until(std::vector<pollfd> &polls, double due); // until now_s() is due; 0: for ever
+constexpr double sooner(double due, double when)         // of two times; 0: never
+{
+	return when > 0 && (due == 0 || when < due) ? when : due;
+}
 
 // A terminal for the PEs' standard output: none, or one of the size of oshrun's own.
 struct terminal_size {
@@ -22,6 +26,8 @@ struct terminal_size {
 terminal_size own_terminal();
 // Creates a pipe or a terminal for one stream of a PE. Both ends are close-on-exec; the near end does not block.
 bool open_pipe(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end);
+// The same for its input: the far end is read by the PE.
+bool open_input_pipe(unique_fd &far_end, unique_fd &near_end);
 
 // Where the PEs' output goes: it is written here (output), or sent to the oshrun that the user started (relay_output).
 class pe_output {

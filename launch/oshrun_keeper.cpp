@@ -5,6 +5,7 @@
 // the terminal's process group does not reach it. When a job ends normally, oshrun kills the keeper. The PMIx server
 // also lives in this process: libpmix starts threads, and oshrun itself must stay single-threaded to fork PEs.
 #include "oshrun.hpp"
+#include "oshrun_process.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -126,22 +127,6 @@ void await_end(const keeper_setup &setup)
 }
 
 } // namespace
-
-// A process that created a session of its own is in none of our process groups, but the environment that it was started
-// with still has our cookie.
-bool carries_cookie(int pid, uint64_t cookie)
-{
-	char path[64], mark[32];
-	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
-	snprintf(path, sizeof path, "/proc/%d/environ", pid);
-	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
-	std::string text;
-	char part[8192];
-	ssize_t got;
-	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
-		text.append(part, static_cast<size_t>(got));
-	return text.find(mark) != std::string::npos;
-}
 
 pid_t start_keeper(const keeper_setup &setup)
 {

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sys/stat.h>
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"
@@ -399,71 +398,6 @@ int parse_one(cursor &input, options &opts, app &program, wrapper &around)
 	}
 	return good ? -1 : kExitUsage;
 }
-
-bool executable_file(const std::string &path, int &why)
-{
-	struct stat info;
-	if (stat(path.c_str(), &info) != 0) {
-		why = errno;
-		return false;
-	}
-	why = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
-	return S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
-}
-
-} // namespace
-
-void add_words(strings &words, const std::string &text)
-{
-	for (size_t pos = 0; pos < text.size();) {
-		size_t end = text.find(' ', pos);
-		if (end == std::string::npos)
-			end = text.size();
-		if (end > pos)
-			words.push_back(text.substr(pos, end - pos));
-		pos = end + 1;
-	}
-}
-
-// Finds the program as execvp would, but before anything is started, and in the directory that the PEs will have.
-int resolve(app &program)
-{
-	const std::string &name = program.argv[0];
-	const std::string dir = program.wdir.empty() ? "" : program.wdir + "/";
-	struct stat info;
-	if (!program.wdir.empty() && (stat(program.wdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) {
-		say("--wdir %s: not a directory", program.wdir.c_str());
-		return kExitUsage;
-	}
-	int why = ENOENT, worst = ENOENT;
-	if (name.find('/') != std::string::npos) {
-		program.path = name;
-		if (executable_file(name[0] == '/' ? name : dir + name, why))
-			return 0;
-		worst = why;
-	} else {
-		const char *list = getenv("PATH");
-		std::string path = list ? list : "/usr/bin:/bin";
-		for (size_t pos = 0; pos <= path.size();) {
-			size_t end = std::min(path.find(':', pos), path.size());
-			std::string folder = end == pos ? "." : path.substr(pos, end - pos);
-			program.path = folder + "/" + name;
-			if (executable_file(folder[0] == '/' ? program.path : dir + program.path, why))
-				return 0;
-			if (why == EACCES)
-				worst = why;
-			pos = end + 1;
-		}
-	}
-	if (worst == ENOENT || worst == ENOTDIR) {
-		say("%s: program not found%s", name.c_str(), name.find('/') == std::string::npos ? " in PATH" : "");
-		return kExitNotFound;
-	}
-	say("%s: cannot be executed: %s", name.c_str(), strerror(worst == EACCES ? EACCES : worst));
-	return kExitNotExecutable;
-}
-
-namespace {
 
 constexpr double kHostTimeout = 30;
 constexpr const char *kPeerTimeout = "FI_PGAS_PEER_TIMEOUT=";

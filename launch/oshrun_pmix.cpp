@@ -8,7 +8,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "oshrun_job.hpp"
+#include "oshrun_start.hpp"
 #include "oshrun_pmix_link.hpp"
 
 #ifdef HAVE_PMIX

@@ -120,8 +120,8 @@ void message_stream::add_polls(std::vector<pollfd> &polls, double &due)
 		poll_out_ = polls.size();
 		polls.push_back({out_.get(), POLLOUT, 0});
 	}
-	if (ping_s_ > 0 && (due == 0 || spoke_ + ping_s_ < due))
-		due = spoke_ + ping_s_;
+	if (ping_s_ > 0)
+		due = sooner(due, spoke_ + ping_s_);
 }
 
 void message_stream::read_some()

@@ -6,13 +6,11 @@
 //	rank 2=beta
 //
 // CPUs have the kernel's numbers. A PE without slot= is not bound.
-#include "oshrun_hosts.hpp"
-#include "oshrun_job.hpp"
+#include "oshrun_hostlist.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace oshrun {
@@ -59,31 +57,6 @@ bool take_line(options &opts, const line_of_file &line, strings &names)
 
 } // namespace
 
-// Parses CPU numbers, "0-2,5". False: not such a list.
-bool parse_cpus(const std::string &text, cpu_set_t &set)
-{
-	CPU_ZERO(&set);
-	for (const char *pos = text.c_str(); *pos;) {
-		char *end;
-		const unsigned long source = strtoul(pos, &end, 10);
-		unsigned long dest = source;
-		if (end == pos || *pos == '-' || *pos == '+')
-			return false;
-		if (*end == '-') {
-			pos = end + 1;
-			dest = strtoul(pos, &end, 10);
-			if (end == pos || *pos == '-' || *pos == '+')
-				return false;
-		}
-		if (source > dest || dest >= CPU_SETSIZE || (*end && *end != ',') || (*end == ',' && !end[1]))
-			return false;
-		for (unsigned long cpu = source; cpu <= dest; cpu++)
-			CPU_SET(cpu, &set);
-		pos = *end ? end + 1 : end;
-	}
-	return CPU_COUNT(&set) > 0;
-}
-
 bool read_rankfile(options &opts, host_set &hosts, strings &names)
 {
 	FILE *file = fopen(opts.rankfile.c_str(), "re");
@@ -117,30 +90,6 @@ bool read_rankfile(options &opts, host_set &hosts, strings &names)
 		(item ? *item : hosts.add(names[rank], 0)).slots++;
 	}
 	return good;
-}
-
-// The CPUs of --rankfile; an empty set: not bound. False, after an error line, if a PE's CPUs are not available here.
-bool job::plan_ranks(std::vector<cpu_set_t> &cpus)
-{
-	cpu_set_t allowed;
-	CPU_ZERO(&allowed);
-	sched_getaffinity(0, sizeof allowed, &allowed);
-	for (const pe &what : pes_) {
-		const std::string &text = opts_.rank_cpus[static_cast<size_t>(what.rank)];
-		cpu_set_t wanted, usable;
-		CPU_ZERO(&wanted);
-		if (!text.empty())
-			parse_cpus(text, wanted);
-		CPU_AND(&usable, &wanted, &allowed);
-		if (!CPU_EQUAL(&usable, &wanted)) {
-			fail(kExitCannotStart, "%s--rankfile: PE %d: CPUs %s; those that may be used are %s",
-			     at_host().c_str(), what.rank, text.c_str(), cpu_list(allowed).c_str());
-			end(SIGKILL);
-			return false;
-		}
-		cpus.push_back(wanted);
-	}
-	return true;
 }
 
 } // namespace oshrun

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 
 namespace oshrun {
 
@@ -75,13 +74,7 @@ void relay_output::credit(int bytes)
 
 bool relay_input::open(unique_fd &far_end)
 {
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	far_end = unique_fd(ends[0]);
-	to_pe_ = unique_fd(ends[1]);
-	fcntl(to_pe_.get(), F_SETFL, fcntl(to_pe_.get(), F_GETFL) | O_NONBLOCK);
-	return true;
+	return open_input_pipe(far_end, to_pe_);
 }
 
 void relay_input::feed(const std::string &bytes)

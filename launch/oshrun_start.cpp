@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_start.cpp: creates the board and the pipes of a job and starts one PE: fork, and everything between fork and
 // exec.
-#include "oshrun_job.hpp"
+#include "oshrun_start.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -18,7 +17,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 namespace oshrun {
 namespace {
@@ -54,21 +52,17 @@ uint64_t inode(int fd)
 
 // What a new PE starts with; used only in the child.
 struct launch {
-	const options &opts;
-	const job_files &files;
-	int rank;
-	const strings &env;
-	const cpu_set_t *cpus;
-	const struct rlimit &file_limit;
-	bool await_pmix;
+	const start_plan &plan;
 	const app &program;
+	int rank;
+	const cpu_set_t *cpus;
 	pid_t launcher;
 };
 
 // The keeper needs some milliseconds for the PMIx server; this process was forked in the meantime.
 void add_pmix(const launch &how, strings &env)
 {
-	keeper_page &page = *how.files.page.get();
+	keeper_page &page = *how.plan.files.page.get();
 	std::atomic_ref<uint32_t> state(page.env_state);
 	const struct timespec nap = {0, 100'000'000};
 	while (state.load(std::memory_order_acquire) == kEnvPending && getppid() == how.launcher)
@@ -88,18 +82,18 @@ void add_pmix(const launch &how, strings &env)
 
 strings pe_environment(const launch &how)
 {
-	strings env = how.env;
+	strings env = how.plan.env;
 	for (const std::string &assignment : how.program.set_env)
 		set_env(env, assignment);
 	char text[128];
 	snprintf(text, sizeof text, "%s=%d:%d:%d:%d:%016llx:%016llx", pgas::boot::kBoardEnv,
-		 pgas::boot::kBoardEnvVersion, how.launcher, how.files.board.get(), how.rank,
-		 static_cast<unsigned long long>(how.files.view.plan.cookie),
-		 static_cast<unsigned long long>(how.files.view.plan.job_cookie));
+		 pgas::boot::kBoardEnvVersion, how.launcher, how.plan.files.board.get(), how.rank,
+		 static_cast<unsigned long long>(how.plan.files.view.plan.cookie),
+		 static_cast<unsigned long long>(how.plan.files.view.plan.job_cookie));
 	env.push_back(text);
 	env.push_back("OSHRUN_RANK=" + std::to_string(how.rank));
-	env.push_back("OSHRUN_SIZE=" + std::to_string(how.opts.count));
-	if (how.await_pmix)
+	env.push_back("OSHRUN_SIZE=" + std::to_string(how.plan.opts.count));
+	if (how.plan.await_pmix)
 		add_pmix(how, env);
 	return env;
 }
@@ -111,34 +105,34 @@ strings pe_environment(const launch &how)
 	mail.rank = how.rank;
 	mail.status = why;
 	snprintf(mail.text, sizeof mail.text, "%s", what);
-	ssize_t ignored = write(how.files.mail_write.get(), &mail, sizeof mail);
+	ssize_t ignored = write(how.plan.files.mail_write.get(), &mail, sizeof mail);
 	(void)ignored;
 	_exit(why == ENOENT ? kExitNotFound : kExitNotExecutable);
 }
 
 [[noreturn]] void become_pe(const launch &how, int input, int out, int err)
 {
-	close(how.files.life_write.get());
+	close(how.plan.files.life_write.get());
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != how.launcher)
 		_exit(1); // the launcher died before the prctl call
 	restore_signals();
 	strings env = pe_environment(how);
-	setrlimit(RLIMIT_NOFILE, &how.file_limit);
+	setrlimit(RLIMIT_NOFILE, &how.plan.file_limit);
 	if (input != STDIN_FILENO)
 		dup2(input, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
 	// They stay open through exec, and through the exec of wrappers. The library closes them in programs that the
 	// PE itself runs.
-	for (int fd : {how.files.board.get(), how.files.life_read.get(), how.files.mail_write.get()})
+	for (int fd : {how.plan.files.board.get(), how.plan.files.life_read.get(), how.plan.files.mail_write.get()})
 		fcntl(fd, F_SETFD, 0);
 	if (how.cpus)
 		sched_setaffinity(0, sizeof *how.cpus, how.cpus);
 	if (!how.program.wdir.empty() && chdir(how.program.wdir.c_str()) != 0)
 		give_up(how, errno, how.program.wdir.c_str());
-	if (!how.opts.aslr) // if the system refuses, addresses differ; nothing here needs them equal
+	if (!how.plan.opts.aslr) // if the system refuses, addresses differ; nothing here needs them equal
 		personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
 	strings argv = how.program.argv;
 	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());
@@ -192,7 +186,10 @@ placement on_this_machine(int count)
 {
 	char name[256] = "";
 	gethostname(name, sizeof name - 1);
-	return {std::vector<uint32_t>(static_cast<size_t>(count), 0), 0, {name}};
+	placement where;
+	where.host_of.assign(static_cast<size_t>(count), 0);
+	where.names = {name};
+	return where;
 }
 
 shared_page::~shared_page()
@@ -209,51 +206,67 @@ bool shared_page::make(uint32_t children)
 	return page_ != nullptr;
 }
 
+// Makes the memory of the board. It is sealed: a PE that truncates it would end every process that reads it, by SIGBUS.
+static bool make_board(size_t bytes, job_files &files)
+{
+	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC | MFD_ALLOW_SEALING); fd >= 0)
+		files.board = unique_fd(to_high(fd));
+	const int fd = files.board.get();
+	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return false;
+	void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	files.view.base = base == MAP_FAILED ? nullptr : static_cast<char *>(base);
+	return files.view.base != nullptr;
+}
+
+// O_DIRECT: each write is one packet. A packet takes a page, and a smaller pipe would make writers wait.
+static bool make_pipes(job_files &files)
+{
+	if (!make_pipe(files.life_read, files.life_write, 0) || !make_pipe(files.mail_read, files.mail_write, O_DIRECT))
+		return false;
+	fcntl(files.mail_read.get(), F_SETFL, O_NONBLOCK);
+	fcntl(files.mail_read.get(), F_SETPIPE_SZ, 1 << 20);
+	return true;
+}
+
+static void write_plan(const placement &where, pgas::boot::board_plan plan, job_files &files)
+{
+	plan.magic = pgas::boot::kBoardMagic;
+	plan.cookie = fresh_cookie();
+	plan.job_cookie = where.job_cookie ? where.job_cookie : plan.cookie;
+	plan.local_size = where.local_size();
+	plan.launcher_pid = static_cast<uint32_t>(getpid());
+	plan.life_fd = files.life_read.get();
+	plan.life_ino = inode(plan.life_fd);
+	plan.mail_fd = files.mail_write.get();
+	plan.mail_ino = inode(plan.mail_fd);
+	files.view.plan = plan;
+	memcpy(files.view.base, &plan, sizeof plan);
+	for (uint32_t rank = 0; rank < plan.size; rank++)
+		if (where.host_of[rank] != 0) // untouched pages of zeros stay holes
+			files.view.slot(rank).host = where.host_of[rank];
+}
+
 bool make_files(const placement &where, job_files &files)
 {
 	pgas::boot::board_plan plan = {};
-	const uint32_t size = static_cast<uint32_t>(where.host_of.size());
-	const size_t bytes = pgas::boot::board_layout(plan, size);
-	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC | MFD_ALLOW_SEALING); fd >= 0)
-		files.board = unique_fd(to_high(fd));
-	void *base = MAP_FAILED;
-	// sealed: a PE that truncates it would end every process that reads it, by SIGBUS
-	if (files.board.get() >= 0 && ftruncate(files.board.get(), static_cast<off_t>(bytes)) == 0 &&
-	    fcntl(files.board.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-		base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, files.board.get(), 0);
-	if (base == MAP_FAILED) {
-		say("cannot make the board of %u PEs (%zu MiB, sparse): %s", size, bytes >> 20, strerror(errno));
+	plan.size = static_cast<uint32_t>(where.host_of.size());
+	plan.board_bytes = pgas::boot::board_layout(plan, plan.size);
+	if (!make_board(plan.board_bytes, files)) {
+		say("cannot make the board of %u PEs (%zu MiB, sparse): %s", plan.size,
+		    static_cast<size_t>(plan.board_bytes) >> 20, strerror(errno));
 		return false;
 	}
 	if (!files.page.make(where.local_size())) {
 		say("cannot make the page of the keeper: %s", strerror(errno));
 		return false;
 	}
-	// O_DIRECT: each write is one packet
-	if (!make_pipe(files.life_read, files.life_write, 0) ||
-	    !make_pipe(files.mail_read, files.mail_write, O_DIRECT)) {
+	if (!make_pipes(files)) {
 		say("cannot make a pipe: %s", strerror(errno));
 		return false;
 	}
-	fcntl(files.mail_read.get(), F_SETFL, O_NONBLOCK);
-	fcntl(files.mail_read.get(), F_SETPIPE_SZ, 1 << 20); // a packet takes a page; a smaller pipe makes writers wait
-	files.view.base = static_cast<char *>(base);
-	plan.magic = pgas::boot::kBoardMagic;
-	plan.cookie = fresh_cookie();
-	plan.job_cookie = where.job_cookie ? where.job_cookie : plan.cookie;
-	plan.size = size;
-	plan.local_size = where.local_size();
-	plan.launcher_pid = static_cast<uint32_t>(getpid());
-	plan.board_bytes = bytes;
-	plan.life_fd = files.life_read.get();
-	plan.life_ino = inode(plan.life_fd);
-	plan.mail_fd = files.mail_write.get();
-	plan.mail_ino = inode(plan.mail_fd);
-	files.view.plan = plan;
-	memcpy(base, &plan, sizeof plan);
-	for (uint32_t rank = 0; rank < size; rank++)
-		if (where.host_of[rank] != 0) // untouched pages of zeros stay holes
-			files.view.slot(rank).host = where.host_of[rank];
+	write_plan(where, plan, files);
 	return true;
 }
 
@@ -282,96 +295,35 @@ bool raise_file_limit(int count, int others, struct rlimit &before)
 	return false;
 }
 
-bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
-	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &input, pe &what)
+pid_t start_pe(const start_plan &plan, int rank, const app &program, const cpu_set_t *cpus, pe_output &out,
+	       pe_input &input)
 {
-	const int rank = what.rank;
 	unique_fd far_in, far_out, far_err;
 	bool piped = out.open_stream(rank, false, far_out) && out.open_stream(rank, true, far_err);
-	if (piped && rank == opts.stdin_pe)
+	if (piped && rank == plan.opts.stdin_pe)
 		piped = input.open(far_in);
 	else if (piped) {
 		far_in = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 		piped = far_in.get() >= 0;
 	}
 	if (!piped) {
-		say("cannot start PE %d of %d: standard streams: %s", rank, opts.count, strerror(errno));
-		return false;
+		say("cannot start PE %d of %d: standard streams: %s", rank, plan.opts.count, strerror(errno));
+		return -1;
 	}
-	launch how = {opts, files, rank, env, cpus, file_limit, await_pmix, *what.program, getpid()};
-	pid_t child = fork();
+	launch how = {plan, program, rank, cpus, getpid()};
+	const pid_t child = fork();
 	if (child == 0)
 		become_pe(how, far_in.get() >= 0 ? far_in.get() : STDIN_FILENO, far_out.get(), far_err.get());
 	if (child < 0) {
 		int why = errno;
 		struct rlimit limit = {};
 		getrlimit(RLIMIT_NPROC, &limit);
-		say("cannot start PE %d of %d: fork: %s (limit on processes: %lld)", rank, opts.count, strerror(why),
-		    static_cast<long long>(limit.rlim_cur));
-		return false;
+		say("cannot start PE %d of %d: fork: %s (limit on processes: %lld)", rank, plan.opts.count,
+		    strerror(why), static_cast<long long>(limit.rlim_cur));
+		return -1;
 	}
 	setpgid(child, child); // both sides do it, whichever is first
-	what.child = child;
-	return true;
-}
-
-namespace {
-
-// Reads the parent and the kernel's flags of any process. False: there is no such process.
-bool read_stat(pid_t pid, int &parent, unsigned &flags)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	FILE *file = fopen(path, "re");
-	const bool told = file && fscanf(file, "%*d (%*[^)]) %*c %d %*d %*d %*d %*d %u", &parent, &flags) == 2;
-	if (file)
-		fclose(file);
-	return told;
-}
-
-} // namespace
-
-bool reap_ending(pid_t child, double until, int &status)
-{
-	constexpr unsigned kExiting = 4; // PF_EXITING
-	int parent;
-	unsigned flags;
-	if (!read_stat(child, parent, flags) || !(flags & kExiting))
-		return false;
-	pid_t reaped = 0;
-	while ((reaped = waitpid(child, &status, WNOHANG)) == 0 && now_s() < until)
-		usleep(1000);
-	return reaped > 0;
-}
-
-// The kernel has the list in one file, unless it was built without that; then all processes are searched for their
-// parent.
-std::vector<pid_t> children_but(const std::vector<pid_t> &except)
-{
-	auto known = [&except](pid_t pid) { return std::find(except.begin(), except.end(), pid) != except.end(); };
-	std::vector<pid_t> found;
-	char path[64];
-	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
-	int pid;
-	if (FILE *file = fopen(path, "re")) {
-		while (fscanf(file, "%d", &pid) == 1)
-			if (!known(pid))
-				found.push_back(pid);
-		fclose(file);
-		return found;
-	}
-	DIR *proc = opendir("/proc");
-	while (dirent *entry = proc ? readdir(proc) : nullptr) {
-		if ((pid = atoi(entry->d_name)) <= 1 || known(pid))
-			continue;
-		int parent;
-		unsigned flags;
-		if (read_stat(pid, parent, flags) && parent == getpid())
-			found.push_back(pid);
-	}
-	if (proc)
-		closedir(proc);
-	return found;
+	return child;
 }
 
 } // namespace oshrun

@@ -8,43 +8,8 @@
 #include "oshrun_agent.hpp"
 
 #include <atomic>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
 
 namespace oshrun {
-namespace {
-
-// True for state T or t in /proc/PID/stat. The process chooses the name before it, which may have any characters, but
-// numbers follow, so the last parenthesis is the end of the name.
-bool process_stopped(pid_t pid)
-{
-	char path[64], text[512];
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	const unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
-	const ssize_t got = file.get() >= 0 ? read(file.get(), text, sizeof text - 1) : -1;
-	if (got <= 0)
-		return false;
-	text[got] = '\0';
-	const char *end = strrchr(text, ')');
-	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
-}
-
-} // namespace
-
-// A PE below a wrapper is the process that joined, as long as we watch it: no other process has its pid then.
-std::vector<std::pair<int, bool>> job::look_at_stops()
-{
-	std::vector<std::pair<int, bool>> news;
-	for (pe &what : pes_) {
-		const pid_t pid = what.joined_watch.get() >= 0 ? what.joined : what.child;
-		const bool stopped = pid > 0 && process_stopped(pid);
-		if (std::exchange(what.is_stopped, stopped) != stopped)
-			news.emplace_back(what.rank, stopped);
-	}
-	return news;
-}
-
 void stop_marks::open(std::vector<uint32_t> host_of)
 {
 	stopped_.assign(host_of.size(), false);

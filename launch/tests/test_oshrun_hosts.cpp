@@ -2,6 +2,7 @@
 // test_oshrun_hosts.cpp: the parts of jobs on several hosts that need no process: lists of hosts, placement, messages,
 // the job's text, a board's side of the exchange. Input from other hosts is also truncated and changed.
 #include "oshrun_agent.hpp"
+#include "oshrun_hostlist.hpp"
 #include "oshrun_hosts.hpp"
 #include "oshrun_pmix_link.hpp"
 

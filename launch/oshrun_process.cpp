@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_process.cpp: see oshrun_process.hpp.
+#include "oshrun_process.hpp"
+#include "oshrun_io.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+namespace oshrun {
+namespace {
+
+// Reads the parent and the kernel's flags of any process. False: there is no such process.
+bool read_stat(pid_t pid, int &parent, unsigned &flags)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *file = fopen(path, "re");
+	const bool told = file && fscanf(file, "%*d (%*[^)]) %*c %d %*d %*d %*d %*d %u", &parent, &flags) == 2;
+	if (file)
+		fclose(file);
+	return told;
+}
+
+} // namespace
+
+bool is_oshrun(pid_t pid)
+{
+	struct stat ours, theirs;
+	return stat("/proc/self/exe", &ours) == 0 &&
+	       stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
+// True for state T or t in /proc/PID/stat. The process chooses the name before it, which may have any characters, but
+// numbers follow, so the last parenthesis is the end of the name.
+bool is_stopped(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	const ssize_t got = file.get() >= 0 ? read(file.get(), text, sizeof text - 1) : -1;
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	const char *end = strrchr(text, ')');
+	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+}
+
+// A process that created a session of its own is in none of our process groups, but the environment that it was started
+// with still has our cookie.
+bool carries_cookie(pid_t pid, uint64_t cookie)
+{
+	char path[64], mark[32];
+	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	std::string text;
+	char part[8192];
+	ssize_t got;
+	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
+		text.append(part, static_cast<size_t>(got));
+	return text.find(mark) != std::string::npos;
+}
+
+bool reap_ending(pid_t child, double until, int &status)
+{
+	constexpr unsigned kExiting = 4; // PF_EXITING
+	int parent;
+	unsigned flags;
+	if (!read_stat(child, parent, flags) || !(flags & kExiting))
+		return false;
+	pid_t reaped = 0;
+	while ((reaped = waitpid(child, &status, WNOHANG)) == 0 && now_s() < until)
+		usleep(1000);
+	return reaped > 0;
+}
+
+// The kernel has the list in one file, unless it was built without that; then all processes are searched for their
+// parent.
+std::vector<pid_t> children_but(const std::vector<pid_t> &except)
+{
+	auto known = [&except](pid_t pid) { return std::find(except.begin(), except.end(), pid) != except.end(); };
+	std::vector<pid_t> found;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+	int pid;
+	if (FILE *file = fopen(path, "re")) {
+		while (fscanf(file, "%d", &pid) == 1)
+			if (!known(pid))
+				found.push_back(pid);
+		fclose(file);
+		return found;
+	}
+	DIR *proc = opendir("/proc");
+	while (dirent *entry = proc ? readdir(proc) : nullptr) {
+		if ((pid = atoi(entry->d_name)) <= 1 || known(pid))
+			continue;
+		int parent;
+		unsigned flags;
+		if (read_stat(pid, parent, flags) && parent == getpid())
+			found.push_back(pid);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+} // namespace oshrun

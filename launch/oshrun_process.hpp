@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_process.hpp: what the kernel says about processes, mostly in /proc.
+#pragma once
+
+#include <cstdint>
+#include <sys/types.h>
+#include <vector>
+
+namespace oshrun {
+
+bool is_oshrun(pid_t pid);                       // it runs the same file as this process
+bool is_stopped(pid_t pid);                      // by a signal or a debugger
+bool carries_cookie(pid_t pid, uint64_t cookie); // true if a PE of that board started it, or it is one
+
+// Reaps a child whose end has begun: others may have noticed that, because it closed files, before wait can report it.
+bool reap_ending(pid_t child, double until, int &status);
+
+// Children of this process other than `except`: PEs, and descendants of PEs whose parents have died (we are their
+// subreaper).
+std::vector<pid_t> children_but(const std::vector<pid_t> &except);
+
+} // namespace oshrun
