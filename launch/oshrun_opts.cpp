@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <variant>
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"
@@ -71,23 +72,15 @@ constexpr const char *kHelp =
 	"The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
-constexpr const char *kHosts[] = {"-host", "-H", "-hosts"};
-constexpr const char *kHostFiles[] = {"-hostfile", "-machinefile", "-f"};
-constexpr const char *kPerHost[] = {"-ppn", "-N", "-npernode"};
-
 struct cursor {
 	int argc;
 	char **argv;
 	int index;
 	const char *value = nullptr; // of --name=value
 	std::string typed = {};      // the option as the user wrote it, for messages
-};
 
-// "--name" and "-name" are the same, as in mpirun; "--name=value" is split.
-bool is(const std::string &option, const char *name)
-{
-	return option == name;
-}
+	bool is_option() const { return index < argc && argv[index][0] == '-' && argv[index][1]; }
+};
 
 const char *take(cursor &input)
 {
@@ -130,25 +123,6 @@ bool take_count(cursor &input, int &out)
 	return false;
 }
 
-bool take_bind(cursor &input, options &opts)
-{
-	const char *text = take(input);
-	if (!text)
-		return false;
-	std::string what = text;
-	if (what == "none")
-		opts.bind = bind_to::none;
-	else if (what == "core")
-		opts.bind = bind_to::core;
-	else if (what == "hwthread")
-		opts.bind = bind_to::hwthread;
-	else {
-		say("%s %s: expected core, hwthread or none", input.typed.c_str(), text);
-		return false;
-	}
-	return true;
-}
-
 bool take_variable(cursor &input, app &program)
 {
 	const char *text = take(input);
@@ -171,15 +145,6 @@ bool take_variable(cursor &input, app &program)
 	return true;
 }
 
-template <size_t Count>
-bool among(const std::string &option, const char *const (&list)[Count])
-{
-	for (const char *name : list)
-		if (option == name)
-			return true;
-	return false;
-}
-
 bool take_text(cursor &input, std::string &out)
 {
 	const char *text = take(input);
@@ -187,78 +152,11 @@ bool take_text(cursor &input, std::string &out)
 	return text != nullptr;
 }
 
-bool take_map(cursor &input, options &opts)
-{
-	std::string what;
-	if (!take_text(input, what))
-		return false;
-	opts.map = what == "slot" ? map_by::slot : what == "node" ? map_by::node : map_by::other;
-	return true;
-}
-
-// Which hosts, and how to reach them. Returns false if the option is not one of these.
-bool parse_host_option(const std::string &option, cursor &input, options &opts, bool &good)
-{
-	if (among(option, kHosts))
-		good = take_text(input, opts.host_lists.emplace_back());
-	else if (among(option, kHostFiles))
-		good = take_text(input, opts.host_files.emplace_back());
-	else if (among(option, kPerHost))
-		good = take_count(input, opts.ppn);
-	else if (is(option, "-map-by"))
-		good = take_map(input, opts);
-	else if (is(option, "-oversubscribe"))
-		opts.oversubscribe = true;
-	else if (is(option, "-rankfile") || is(option, "-rf"))
-		good = take_text(input, opts.rankfile);
-	else if (is(option, "-launch-agent"))
-		good = take_text(input, opts.launch_agent);
-	else if (is(option, "-tree"))
-		good = take_count(input, opts.tree);
-	else if (is(option, "-host-timeout"))
-		good = take_seconds(input, 1, 1e6, opts.host_timeout_s);
-	else
-		return false;
-	return true;
-}
-
 // Needed because PEs may have another working directory.
 std::string absolute(const char *path)
 {
 	char here[PATH_MAX];
 	return path[0] != '/' && getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
-}
-
-// What OpenSHMEM's library does by itself, if told to. Returns false if the option is not one of these.
-bool parse_tool_option(const std::string &option, cursor &input, options &opts, bool &good)
-{
-	if (is(option, "-stats")) {
-		const char *dir = std::exchange(input.value, nullptr);
-		good = !dir || *dir;
-		if (!good)
-			say("--stats=: expected a folder, or --stats alone");
-		opts.tool_env.push_back("SHMEM_STATS=" + (dir ? absolute(dir) : std::string("1")));
-	} else if (is(option, "-trace")) {
-		const char *file = take(input);
-		good = file && *file;
-		if (file && !*file)
-			say("--trace: expected a file");
-		opts.tool_env.push_back("SHMEM_TRACE=" + (good ? absolute(file) : std::string()));
-	} else if (is(option, "-hang-after")) {
-		double seconds = 0;
-		good = take_seconds(input, 0.001, 1e9, seconds);
-		opts.tool_env.push_back("SHMEM_HANG_AFTER=" + std::to_string(seconds));
-	} else if (is(option, "-check")) {
-		const char *text = take(input);
-		const std::string what = text ? text : "";
-		good = what == "race" || (what.size() > 5 && what.compare(0, 5, "race:") == 0);
-		if (text && !good)
-			say("--check %s: expected race or race:FILE", text);
-		const std::string file = what.size() > 5 ? ":" + absolute(what.c_str() + 5) : "";
-		opts.tool_env.push_back("SHMEM_CHECK=race" + file);
-	} else
-		return false;
-	return true;
 }
 
 // What a program is started with.
@@ -308,90 +206,252 @@ bool take_pe(cursor &input, int &pe, bool may_be_none)
 	return true;
 }
 
-// Debugging PEs: debuggers and standard streams. Returns false if the option is not one of these.
-bool parse_debug_option(const std::string &option, cursor &input, options &opts, wrapper &around, bool &good)
+// --- options that are more than a value ------------------------------------------------------------------------------
+
+// What the options of one program change: everything for the job, and what is for that program.
+struct command {
+	options &opts;
+	app program = {};
+	wrapper around = {};
+};
+
+bool take_bind(cursor &input, command &cmd)
 {
-	if (is(option, "-gdb"))
-		around.gdb = true;
-	else if (is(option, "-xterm"))
-		around.xterm = true;
-	else if (is(option, "-valgrind"))
-		around.words = {"valgrind", "-q"};
-	else if (is(option, "-debugger")) {
-		const char *text = take(input);
-		good = text != nullptr;
-		around.debugger = true;
-		around.words.clear();
-		add_words(around.words, text ? text : "");
-	} else if (is(option, "-attach"))
-		good = take_pe(input, opts.attach_pe, false);
-	else if (is(option, "-stdin"))
-		good = take_pe(input, opts.stdin_pe, true);
-	else if (is(option, "-output-filename")) {
-		const char *dir = take(input);
-		good = dir && *dir;
-		if (dir && !*dir)
-			say("--output-filename: expected a folder");
-		opts.output_dir = good ? dir : "";
-	} else
+	std::string text;
+	if (!take_text(input, text))
+		return false;
+	for (auto [word, value] : {std::pair("none", bind_to::none), std::pair("core", bind_to::core),
+				   std::pair("hwthread", bind_to::hwthread)})
+		if (text == word) {
+			cmd.opts.bind = value;
+			return true;
+		}
+	say("%s %s: expected core, hwthread or none", input.typed.c_str(), text.c_str());
+	return false;
+}
+
+bool take_map(cursor &input, command &cmd)
+{
+	std::string text;
+	if (!take_text(input, text))
+		return false;
+	cmd.opts.map = text == "slot" ? map_by::slot : text == "node" ? map_by::node : map_by::other;
+	return true;
+}
+
+// A value that must not be empty.
+bool take_path(cursor &input, const char *error, std::string &out)
+{
+	if (!take_text(input, out))
+		return false;
+	if (out.empty())
+		say("%s", error);
+	return !out.empty();
+}
+
+bool take_output_dir(cursor &input, command &cmd)
+{
+	return take_path(input, "--output-filename: expected a folder", cmd.opts.output_dir);
+}
+
+// The options that follow are settings of OpenSHMEM's library.
+bool take_stats(cursor &input, command &cmd)
+{
+	const char *dir = std::exchange(input.value, nullptr);
+	if (dir && !*dir) {
+		say("--stats=: expected a folder, or --stats alone");
+		return false;
+	}
+	cmd.opts.tool_env.push_back("SHMEM_STATS=" + (dir ? absolute(dir) : std::string("1")));
+	return true;
+}
+
+bool take_trace(cursor &input, command &cmd)
+{
+	std::string file;
+	if (!take_path(input, "--trace: expected a file", file))
+		return false;
+	cmd.opts.tool_env.push_back("SHMEM_TRACE=" + absolute(file.c_str()));
+	return true;
+}
+
+bool take_hang(cursor &input, command &cmd)
+{
+	double seconds = 0;
+	if (!take_seconds(input, 0.001, 1e9, seconds))
+		return false;
+	cmd.opts.tool_env.push_back("SHMEM_HANG_AFTER=" + std::to_string(seconds));
+	return true;
+}
+
+bool take_check(cursor &input, command &cmd)
+{
+	std::string text;
+	if (!take_text(input, text))
+		return false;
+	if (text != "race" && (text.size() <= 5 || text.compare(0, 5, "race:") != 0)) {
+		say("--check %s: expected race or race:FILE", text.c_str());
+		return false;
+	}
+	const std::string file = text.size() > 5 ? ":" + absolute(text.c_str() + 5) : "";
+	cmd.opts.tool_env.push_back("SHMEM_CHECK=race" + file);
+	return true;
+}
+
+bool take_debugger(cursor &input, command &cmd)
+{
+	std::string text;
+	cmd.around.debugger = true;
+	cmd.around.words.clear();
+	if (!take_text(input, text))
+		return false;
+	add_words(cmd.around.words, text);
+	return true;
+}
+
+// --- all options -----------------------------------------------------------------------------------------------------
+
+struct flag { // sets a member of the job's options
+	bool options::*member;
+	bool value = true;
+};
+struct word { // one more word in a list
+	strings options::*member;
+};
+struct seconds {
+	double options::*member;
+	double least, most;
+};
+struct rank_of_pe {
+	int options::*member;
+	bool may_be_none;
+};
+using handler = bool (*)(cursor &, command &);
+using option_kind = std::variant<flag, int options::*, std::string options::*, word, seconds, rank_of_pe, int app::*,
+				 std::string app::*, bool wrapper::*, handler>;
+
+struct option {
+	const char *names[4]; // with one dash; two are accepted as well
+	option_kind kind;
+};
+// clang-format off
+constexpr option kOptions[] = {
+	// PEs, and the environment that they get
+	{{"-n", "-np", "-c"}, &app::count},
+	{{"-wdir", "-wd"}, &app::wdir},
+	{{"-x"}, [](cursor &input, command &cmd) { return take_variable(input, cmd.program); }},
+	{{"-bind-to", "-bind"}, take_bind},
+	{{"-report-bindings"}, flag{&options::report_bindings}},
+	{{"-aslr"}, flag{&options::aslr}},
+	{{"-no-aslr"}, flag{&options::aslr, false}},
+	{{"-pmix"}, [](cursor &, command &cmd) { cmd.opts.pmix = pmix_mode::enabled; return true; }},
+	{{"-no-pmix"}, [](cursor &, command &cmd) { cmd.opts.pmix = pmix_mode::disabled; return true; }},
+	// which hosts, and how to reach them
+	{{"-host", "-H", "-hosts"}, word{&options::host_lists}},
+	{{"-hostfile", "-machinefile", "-f"}, word{&options::host_files}},
+	{{"-rankfile", "-rf"}, &options::rankfile},
+	{{"-ppn", "-N", "-npernode"}, &options::ppn},
+	{{"-map-by"}, take_map},
+	{{"-oversubscribe"}, flag{&options::oversubscribe}},
+	{{"-launch-agent"}, &options::launch_agent},
+	{{"-tree"}, &options::tree},
+	{{"-host-timeout"}, seconds{&options::host_timeout_s, 1, 1e6}},
+	// limits, streams and messages
+	{{"-timeout"}, seconds{&options::timeout_s, 0.001, 1e9}},
+	{{"-grace"}, seconds{&options::grace_s, 0, 1e6}},
+	{{"-stdin"}, rank_of_pe{&options::stdin_pe, true}},
+	{{"-tag-output"}, flag{&options::tag_output}},
+	{{"-output-filename"}, take_output_dir},
+	{{"-progress"}, flag{&options::progress}},
+	{{"-v", "-verbose"}, flag{&options::verbose}},
+	// settings of OpenSHMEM's library
+	{{"-stats"}, take_stats},
+	{{"-trace"}, take_trace},
+	{{"-hang-after"}, take_hang},
+	{{"-check"}, take_check},
+	// debuggers
+	{{"-attach"}, rank_of_pe{&options::attach_pe, false}},
+	{{"-gdb"}, &wrapper::gdb},
+	{{"-xterm"}, &wrapper::xterm},
+	{{"-valgrind"}, [](cursor &, command &cmd) { cmd.around.words = {"valgrind", "-q"}; return true; }},
+	{{"-debugger"}, take_debugger},
+	// those of others, which make no difference here
+	{{"-mca"}, [](cursor &input, command &) { input.index += 2; return true; }},
+	{{"-allow-run-as-root"}, [](cursor &, command &) { return true; }},
+};
+// clang-format on
+
+const option *find_option(const std::string &name)
+{
+	for (const option &one : kOptions)
+		for (const char *known : one.names)
+			if (known && name == known)
+				return &one;
+	return nullptr;
+}
+
+// Takes the values that an option has.
+struct taker {
+	cursor &input;
+	command &cmd;
+
+	bool operator()(flag what) const
+	{
+		cmd.opts.*what.member = what.value;
+		return true;
+	}
+	bool operator()(int options::*member) const { return take_count(input, cmd.opts.*member); }
+	bool operator()(std::string options::*member) const { return take_text(input, cmd.opts.*member); }
+	bool operator()(word what) const { return take_text(input, (cmd.opts.*what.member).emplace_back()); }
+	bool operator()(seconds what) const
+	{
+		return take_seconds(input, what.least, what.most, cmd.opts.*what.member);
+	}
+	bool operator()(rank_of_pe what) const { return take_pe(input, cmd.opts.*what.member, what.may_be_none); }
+	bool operator()(int app::*member) const { return take_count(input, cmd.program.*member); }
+	bool operator()(std::string app::*member) const { return take_text(input, cmd.program.*member); }
+	bool operator()(bool wrapper::*member) const
+	{
+		cmd.around.*member = true;
+		return true;
+	}
+	bool operator()(handler take) const { return take(input, cmd); }
+};
+
+// Help and version end oshrun.
+bool print_and_end(const std::string &name)
+{
+	if (name == "-h" || name == "-help")
+		fputs(kHelp, stdout);
+	else if (name == "-V" || name == "-version")
+		puts("oshrun " PACKAGE_VERSION);
+	else
 		return false;
 	return true;
 }
 
-// Takes the option at input.index. Returns -1 to continue, otherwise the exit code.
-int parse_one(cursor &input, options &opts, app &program, wrapper &around)
+// Takes the option at input.index. "--name" and "-name" are the same, as in mpirun; "--name=value" is split.
+// Returns -1 to continue, otherwise the exit code.
+int parse_one(cursor &input, command &cmd)
 {
-	std::string option = input.argv[input.index] + (strncmp(input.argv[input.index], "--", 2) == 0 ? 1 : 0);
+	const char *text = input.argv[input.index];
+	const bool two_dashes = strncmp(text, "--", 2) == 0;
+	std::string name = text + two_dashes;
 	input.value = nullptr;
-	input.typed = input.argv[input.index];
-	if (size_t equals = option.find('=');
-	    equals != std::string::npos && strncmp(input.argv[input.index], "--", 2) == 0) {
-		input.value = strchr(input.argv[input.index], '=') + 1;
-		option.resize(equals);
+	input.typed = text;
+	if (size_t equals = name.find('='); equals != std::string::npos && two_dashes) {
+		input.value = strchr(text, '=') + 1;
+		name.resize(equals);
 		input.typed.resize(equals + 1);
 	}
-	bool good = true;
-	if (is(option, "-n") || is(option, "-np") || is(option, "-c"))
-		good = take_count(input, program.count);
-	else if (is(option, "-bind-to") || is(option, "-bind"))
-		good = take_bind(input, opts);
-	else if (is(option, "-report-bindings"))
-		opts.report_bindings = true;
-	else if (is(option, "-aslr") || is(option, "-no-aslr"))
-		opts.aslr = is(option, "-aslr");
-	else if (is(option, "-tag-output"))
-		opts.tag_output = true;
-	else if (is(option, "-x"))
-		good = take_variable(input, program);
-	else if (is(option, "-wdir") || is(option, "-wd")) {
-		const char *text = take(input);
-		good = text != nullptr;
-		program.wdir = text ? text : "";
-	} else if (is(option, "-timeout"))
-		good = take_seconds(input, 0.001, 1e9, opts.timeout_s);
-	else if (is(option, "-grace"))
-		good = take_seconds(input, 0, 1e6, opts.grace_s);
-	else if (is(option, "-pmix"))
-		opts.pmix = pmix_mode::enabled;
-	else if (is(option, "-no-pmix"))
-		opts.pmix = pmix_mode::disabled;
-	else if (is(option, "-progress"))
-		opts.progress = true;
-	else if (is(option, "-v") || is(option, "-verbose"))
-		opts.verbose = true;
-	else if (is(option, "-h") || is(option, "-help")) {
-		fputs(kHelp, stdout);
+	if (print_and_end(name))
 		return 0;
-	} else if (is(option, "-V") || is(option, "-version")) {
-		puts("oshrun " PACKAGE_VERSION);
-		return 0;
-	} else if (is(option, "-mca"))
-		input.index += 2;
-	else if (!parse_host_option(option, input, opts, good) && !parse_tool_option(option, input, opts, good) &&
-		 !parse_debug_option(option, input, opts, around, good) && !is(option, "-allow-run-as-root")) {
-		say("unknown option %s; see oshrun --help", input.argv[input.index]);
+	const option *found = find_option(name);
+	if (!found) {
+		say("unknown option %s; see oshrun --help", text);
 		return kExitUsage;
 	}
+	bool good = std::visit(taker{input, cmd}, found->kind);
 	if (good && input.value) {
 		say("option %s takes no value", input.typed.c_str());
 		good = false;
@@ -432,40 +492,36 @@ void settle_patience(options &opts, bool debugged)
 		opts.tool_env.push_back(std::string(kPeerTimeout) + "3600");
 }
 
-} // namespace
-
-int parse_options(int argc, char **argv, options &opts)
+// Takes the options and the words of one program, up to the colon. Returns -1 to continue, otherwise the exit code.
+int parse_command(cursor &input, command &cmd)
 {
-	cursor input = {argc, argv, 1};
-	bool more = true, debugged = false;
-	while (more) {
-		app program;
-		wrapper around;
-		for (; input.index < argc && argv[input.index][0] == '-' && argv[input.index][1]; input.index++) {
-			if (strcmp(argv[input.index], "--") == 0) {
-				input.index++;
-				break;
-			}
-			int rc = parse_one(input, opts, program, around);
-			if (rc >= 0)
-				return rc;
+	for (; input.is_option(); input.index++) {
+		if (strcmp(input.argv[input.index], "--") == 0) {
+			input.index++;
+			break;
 		}
-		const strings before = words_before(around);
-		if (around.xterm && !getenv("DISPLAY")) {
-			say("--xterm: DISPLAY is not set, so there is no screen to show it on");
-			return kExitUsage;
-		}
-		debugged |= around.debugger || around.gdb;
-		program.argv = before;
-		for (; input.index < argc && strcmp(argv[input.index], ":") != 0; input.index++)
-			program.argv.push_back(argv[input.index]);
-		if (program.argv.size() == before.size()) {
-			say("no program to start; usage: oshrun -n N program [args]");
-			return kExitUsage;
-		}
-		more = input.index++ < argc; // there is a colon
-		opts.apps.push_back(program);
+		const int rc = parse_one(input, cmd);
+		if (rc >= 0)
+			return rc;
 	}
+	if (cmd.around.xterm && !getenv("DISPLAY")) {
+		say("--xterm: DISPLAY is not set, so there is no screen to show it on");
+		return kExitUsage;
+	}
+	cmd.program.argv = words_before(cmd.around);
+	const int first = input.index;
+	for (; input.index < input.argc && strcmp(input.argv[input.index], ":") != 0; input.index++)
+		cmd.program.argv.push_back(input.argv[input.index]);
+	if (input.index == first) {
+		say("no program to start; usage: oshrun -n N program [args]");
+		return kExitUsage;
+	}
+	return -1;
+}
+
+// Settings that follow from others.
+void settle(options &opts, bool debugged)
+{
 	if (opts.apps.size() > 1 || opts.apps[0].count > 0)
 		for (app &program : opts.apps)
 			opts.count += program.count = std::max(program.count, 1);
@@ -474,6 +530,23 @@ int parse_options(int argc, char **argv, options &opts)
 		opts.tool_env.push_back("PGAS_BOOT_ATTACH=" + std::to_string(opts.attach_pe));
 	for (app &program : opts.apps) // -x of the user is added later, and wins
 		program.set_env.insert(program.set_env.begin(), opts.tool_env.begin(), opts.tool_env.end());
+}
+
+} // namespace
+
+int parse_options(int argc, char **argv, options &opts)
+{
+	cursor input = {argc, argv, 1};
+	bool more = true, debugged = false;
+	while (more) {
+		command cmd = {opts};
+		if (int rc = parse_command(input, cmd); rc >= 0)
+			return rc;
+		debugged |= cmd.around.debugger || cmd.around.gdb;
+		more = input.index++ < argc; // there is a colon
+		opts.apps.push_back(std::move(cmd.program));
+	}
+	settle(opts, debugged);
 	if (int rc = find_hosts(opts); rc >= 0)
 		return rc;
 	for (auto [name, pe] : {std::pair("--stdin", opts.stdin_pe), std::pair("--attach", opts.attach_pe)})
