@@ -5,9 +5,6 @@
 #include "am/gasnet_message.hpp"
 #include "kinds/gasnet_objects.hpp"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -15,11 +12,10 @@
 #include <utility>
 
 #include <gasnet_tools.h>
-#include <pgas/pgas_hostid.h>
 #include <pgas/pgas_variables.hpp>
 #include <pgas/pgas_machine.hpp>
 
-#include "pgas_boot.h"
+#include "boot_exchange.hpp"
 
 namespace {
 
@@ -51,20 +47,14 @@ constexpr char kConfig[] = GASNET_CONFIG_STRING;
 constexpr size_t kMasks = 128; // candidate places that are compared at start
 
 constexpr size_t kAddressBytes = 160; // upper bound of an endpoint's address
-constexpr size_t kSecretBytes = 16;
+using pgas::boot::kSecretBytes;
 
-struct addresses {      // of a node's endpoints
-	uint32_t known; // 0: they are not open yet
+struct addresses { // of a node's endpoints
 	char rma[kAddressBytes], am[kAddressBytes];
 };
-struct card { // what nodes exchange at start
-	addresses where;
-	uint64_t host;
+struct card : pgas::boot::base_card<addresses> { // what nodes exchange at start
 	uint64_t max_segment;
 	uint64_t place;
-	state::host_name name;
-	unsigned char secret[kSecretBytes]; // of the job: node 0's is used
-	cpu_set_t cores;                    // the cores it may run on
 };
 
 // One medium message is one eager buffer, so the library asks for larger ones than the provider's default. It also asks
@@ -242,7 +232,7 @@ void number_hosts(const std::vector<card> &cards, bool mapped)
 	g.far = g.serves = g.leaders.size() > 1;
 	for (const card &c : cards)
 		if (g.far && mapped)
-			g.host_names.push_back(c.name);
+			snprintf(g.host_names.emplace_back().text, sizeof(state::host_name), "%s", c.host_name);
 }
 
 // All nodes see the same results, and so agree on the hosts. This is also a barrier: every node can be reached before
@@ -250,8 +240,8 @@ void number_hosts(const std::vector<card> &cards, bool mapped)
 void connect(const std::vector<card> &cards)
 {
 	for (const card &c : cards)
-		if (fi_av_insert(g.rma_av, c.where.rma, 1, nullptr, 0, nullptr) != 1 ||
-		    fi_av_insert(g.am_av, c.where.am, 1, nullptr, 0, nullptr) != 1)
+		if (fi_av_insert(g.rma_av, c.address.rma, 1, nullptr, 0, nullptr) != 1 ||
+		    fi_av_insert(g.am_av, c.address.am, 1, nullptr, 0, nullptr) != 1)
 			fail("gasnet_init: cannot enter the address of a node");
 	constexpr uint8_t kMapped = 1, kTool = 2;
 	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (tool_here() ? kTool : 0));
@@ -292,15 +282,6 @@ bool join_job()
 	return true;
 }
 
-uint64_t find_host()
-{
-	char why[320];
-	uint64_t host;
-	if (pgas_host_id(&host, why, sizeof why) != 0)
-		fail("gasnet_init: %s", why);
-	return host;
-}
-
 addresses own_addresses()
 {
 	addresses mine{};
@@ -308,77 +289,47 @@ addresses own_addresses()
 	require("fi_getname", fi_getname(&g.rma->fid, mine.rma, &len));
 	len = sizeof mine.am;
 	require("fi_getname", fi_getname(&g.am->fid, mine.am, &len));
-	mine.known = 1;
 	return mine;
 }
 
-card own_card(uint64_t host)
+card own_card()
 {
+	char why[320];
 	card mine{};
-	mine.host = host;
-	gethostname(mine.name.text, sizeof mine.name.text - 1);
-	if (gasneti_front.mynode == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
-		fail("gasnet_init: the system gives no random bytes");
+	if (!pgas::boot::describe_self(mine, why, sizeof why))
+		fail("gasnet_init: %s", why);
 	mine.max_segment = g.max_segment;
-	mine.cores = pgas::usable_cores();
 	mine.place = memory_propose(g.max_segment + kInternalBytes);
 	return mine;
 }
 
-template <class Piece>
-std::vector<Piece> tell_all(const Piece &mine)
-{
-	std::vector<Piece> all(gasneti_front.nodes);
-	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
-		fail("gasnet_init: cannot exchange addresses with the other nodes");
-	return all;
-}
+struct side { // our part of the exchange
+	void open(const unsigned char *secret) const { open_endpoints(secret); }
+	void close() const { close_endpoints(); }
+	addresses address() const { return own_addresses(); }
+	void check(const std::vector<card> &) const {} // nodes may differ in everything
+};
 
-// Opens the endpoints once it is known whether other hosts take part. If the launcher reports that all ranks are local,
-// that is believed, so that such jobs exchange cards only once; if the hosts' identities contradict it, the endpoints
-// are opened again. All nodes see the same cards and so decide the same.
-std::vector<card> exchange(card mine)
+std::vector<card> exchange(const card &mine)
 {
-	const bool told_local = pgas_boot_local(nullptr, 0) == static_cast<int>(gasneti_front.nodes);
-	if (told_local) {
-		open_endpoints(nullptr);
-		mine.where = own_addresses();
-	}
-	std::vector<card> cards = tell_all(mine);
-	const bool local = std::all_of(cards.begin(), cards.end(), [&](const card &c) { return c.host == mine.host; });
-	if (local && std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.where.known; }))
-		return cards;
-	if (told_local && !local)
-		close_endpoints();
-	if (!told_local || !local)
-		open_endpoints(local ? nullptr : cards[0].secret);
-	const std::vector<addresses> where = tell_all(own_addresses());
-	for (size_t node = 0; node < where.size(); node++)
-		cards[node].where = where[node];
+	std::vector<card> cards;
+	if (pgas::boot::exchange_cards(mine, side{}, cards) != 0)
+		fail("gasnet_init: cannot exchange addresses with the other nodes");
 	return cards;
 }
 
 // Finds the largest segment that all nodes can have, and how to wait on this host.
 void compare(const std::vector<card> &cards)
 {
-	cpu_set_t cores;
-	CPU_ZERO(&cores);
-	int here = 0;
-	for (const card &c : cards) {
+	for (const card &c : cards)
 		g.max_segment = std::min<size_t>(g.max_segment, c.max_segment);
-		if (c.host != cards[gasneti_front.mynode].host)
-			continue;
-		CPU_OR(&cores, &cores, &c.cores);
-		here++;
-	}
-	wait_setup(cores, here);
+	const pgas::boot::host_view here = pgas::boot::view_host(cards);
+	wait_setup(here.cpus, here.count);
 }
 
 void meet(const std::vector<card> &cards)
 {
-	const bool far =
-		std::any_of(cards.begin(), cards.end(), [&](const card &c) { return c.host != cards[0].host; });
-	if (pgas_boot_meet(far) != 0)
+	if (pgas_boot_meet(!pgas::boot::on_one_host(cards)) != 0)
 		fail("gasnet_init: cannot meet the other nodes");
 }
 
@@ -396,7 +347,7 @@ int job_start(const char *config)
 	if (!join_job())
 		return GASNET_ERR_RESOURCE;
 	choose_message_sizes();
-	const std::vector<card> cards = exchange(own_card(find_host()));
+	const std::vector<card> cards = exchange(own_card());
 	compare(cards);
 	const size_t span = g.max_segment + kInternalBytes;
 	map_region(agree_on_place(cards, span), span);

@@ -14,44 +14,34 @@
 #include "path/shmem_fault.hpp"
 #include "report/shmem_report.hpp"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <vector>
 
-#include <pgas/pgas_hostid.h>
 #include <pgas/pgas_machine.hpp>
 #include <pgas/pgas_variables.hpp>
 
-#include "pgas_boot.h"
+#include "boot_exchange.hpp"
 
 namespace shmem {
 namespace {
 
 constexpr char kRoutine[] = "shmem_init"; // whichever routine was called
-constexpr size_t kSecretBytes = 16;
+using pgas::boot::kSecretBytes;
 
-struct address {        // of a PE's endpoint
-	uint32_t bytes; // 0: there is none yet
+struct address { // of a PE's endpoint
 	char text[kAddressBytes];
 };
-struct card { // what PEs exchange at start
-	address where;
+struct card : pgas::boot::base_card<address> { // what PEs exchange at start
 	uint64_t heap_at;
 	uint64_t heap_bytes;
 	uint64_t data_bytes;
 	uint64_t partitions; // a fingerprint of their definitions
 	uint64_t tuning;     // the same of SHMEM_TUNE_FILE
-	uint64_t host;
-	char host_name[kHostNameBytes];
-	unsigned char secret[kSecretBytes]; // of the job: PE 0's is used
-	cpu_set_t cpus;                     // CPUs that it may run on
-	bool tool;                          // a tool is loaded here
-	bool can;                           // the PE can have the device heap that it wants (partitions_can)
-	bool threads;                       // several threads may call at the same time
+	bool tool;           // a tool is loaded here
+	bool can;            // the PE can have the device heap that it wants (partitions_can)
+	bool threads;        // several threads may call at the same time
 };
 using cards_of_all = std::vector<card>;
 
@@ -68,15 +58,6 @@ void join_job(int thread_level, bool device_asked)
 	g.n_pes = pgas_boot_size();
 	g.thread_level = thread_level;
 	partitions_read(device_asked);
-}
-
-uint64_t find_host()
-{
-	char why[320];
-	uint64_t host;
-	if (pgas_host_id(&host, why, sizeof why) != 0)
-		fail(kRoutine, "%s", why);
-	return host;
 }
 
 // --- plan: where will our memory be? ---------------------------------------------------------------------------------
@@ -145,25 +126,22 @@ address own_address()
 	address mine{};
 	size_t len = sizeof mine.text;
 	require(kRoutine, "fi_getname", fi_getname(&g_default.ep->fid, mine.text, &len));
-	mine.bytes = static_cast<uint32_t>(len);
 	return mine;
 }
 
 // --- exchange: who are the others? -----------------------------------------------------------------------------------
 
-card own_card(const memory_plan &plan, uint64_t host)
+card own_card(const memory_plan &plan)
 {
+	char why[320];
 	card mine{};
+	if (!pgas::boot::describe_self(mine, why, sizeof why))
+		fail(kRoutine, "%s", why);
 	mine.heap_at = plan.heap_at;
 	mine.heap_bytes = plan.heap_bytes;
 	mine.data_bytes = plan.data_bytes;
 	mine.partitions = partitions_fingerprint();
 	mine.tuning = stage_fingerprint();
-	mine.host = host;
-	gethostname(mine.host_name, sizeof mine.host_name - 1);
-	if (g.my_pe == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
-		fail(kRoutine, "the system gives no random bytes");
-	mine.cpus = pgas::usable_cores();
 	mine.tool = g.tool != nullptr;
 	mine.can = partitions_can();
 	mine.threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
@@ -187,43 +165,25 @@ void compare(const card &c, const card &mine, int pe)
 		fail(kRoutine, "PE %d runs another program: its static data is not as long", pe);
 }
 
-template <class Piece>
-std::vector<Piece> gather(const Piece &mine)
-{
-	std::vector<Piece> all(static_cast<size_t>(g.n_pes));
-	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
-		fail(kRoutine, "cannot exchange addresses with the other PEs");
-	return all;
-}
+struct side { // our part of the exchange
+	const card &mine;
 
-// Endpoints are opened once it is known whether other hosts take part. If the launcher says that all PEs are on this
-// host, it is trusted, so that its jobs exchange only once; if the hosts' identities contradict it, the endpoints are
-// opened again. All PEs see the same cards and therefore decide the same.
-cards_of_all exchange(card mine)
+	void open(const unsigned char *secret) const { open_endpoint(secret); }
+	void close() const { close_endpoint(); }
+	shmem::address address() const { return own_address(); }
+	void check(const cards_of_all &cards) const
+	{
+		for (size_t pe = 0; pe < cards.size(); pe++)
+			compare(cards[pe], mine, static_cast<int>(pe));
+	}
+};
+
+cards_of_all exchange(const card &mine)
 {
-	const bool told_local = pgas_boot_local(nullptr, 0) == g.n_pes;
-	if (told_local) {
-		open_endpoint(nullptr);
-		mine.where = own_address();
-	}
-	cards_of_all cards = gather(mine);
-	bool local = true, complete = true;
-	for (int pe = 0; pe < g.n_pes; pe++) {
-		const card &c = cards[static_cast<size_t>(pe)];
-		compare(c, mine, pe);
-		local = local && c.host == mine.host;
-		complete = complete && c.where.bytes;
-	}
-	if (local && complete)
-		return cards;
-	if (told_local && !local)
-		close_endpoint();
-	if (!told_local || !local)
-		open_endpoint(local ? nullptr : cards[0].secret);
-	const std::vector<address> where = gather(own_address());
-	for (size_t pe = 0; pe < where.size(); pe++)
-		cards[pe].where = where[pe];
-	g.far = !local;
+	cards_of_all cards;
+	if (pgas::boot::exchange_cards(mine, side{mine}, cards) != 0)
+		fail(kRoutine, "cannot exchange addresses with the other PEs");
+	g.far = !pgas::boot::on_one_host(cards);
 	return cards;
 }
 
@@ -267,14 +227,6 @@ void start_heap(const cards_of_all &cards)
 	require(kRoutine, "symmetric heap", g.heap_.init(config));
 }
 
-int rank_on_host(const cards_of_all &cards)
-{
-	int before = 0;
-	for (int pe = 0; pe < g.my_pe; pe++)
-		before += cards[static_cast<size_t>(pe)].host == cards[static_cast<size_t>(g.my_pe)].host;
-	return before;
-}
-
 void map_memory(const memory_plan &plan, const cards_of_all &cards)
 {
 	char why[320];
@@ -282,7 +234,7 @@ void map_memory(const memory_plan &plan, const cards_of_all &cards)
 		fail(kRoutine, "%s", why);
 	register_memory();
 	start_heap(cards);
-	partitions_open(rank_on_host(cards));
+	partitions_open(pgas::boot::view_host(cards).place);
 	bool threads = false;
 	for (const card &c : cards)
 		threads |= c.threads;
@@ -299,21 +251,16 @@ void note_hosts(const cards_of_all &cards)
 		fail(kRoutine, "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host, g.n_pes);
 	g.hosts = new uint64_t[cards.size()];
 	g.host_names = g.far ? new char[cards.size()][kHostNameBytes] : nullptr;
-	g.local_count = 0;
-	cpu_set_t cpus; // of all PEs on this host together
-	CPU_ZERO(&cpus);
 	for (size_t pe = 0; pe < cards.size(); pe++) {
 		g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
 		if (g.host_names)
-			snprintf(g.host_names[pe], kHostNameBytes, "%s", cards[pe].host_name);
-		if (cards[pe].host != cards[static_cast<size_t>(g.my_pe)].host)
-			continue;
-		g.local_count++;
-		CPU_OR(&cpus, &cpus, &cards[pe].cpus);
+			snprintf(g.host_names[pe], sizeof g.host_names[pe], "%s", cards[pe].host_name);
 	}
-	g.oversubscribed = !pgas::cores_suffice(cpus, g.local_count);
-	g.cpus = cpus;
-	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(cpus));
+	const pgas::boot::host_view here = pgas::boot::view_host(cards);
+	g.local_count = here.count;
+	g.oversubscribed = !pgas::cores_suffice(here.cpus, here.count);
+	g.cpus = here.cpus;
+	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(here.cpus));
 }
 
 void note_tools(const cards_of_all &cards)
@@ -331,7 +278,7 @@ void note_tools(const cards_of_all &cards)
 void meet(const cards_of_all &cards)
 {
 	for (const card &c : cards)
-		if (fi_av_insert(g.av, c.where.text, 1, nullptr, 0, nullptr) != 1)
+		if (fi_av_insert(g.av, c.address.text, 1, nullptr, 0, nullptr) != 1)
 			fail(kRoutine, "cannot enter the address of a PE");
 	note_hosts(cards);
 	note_tools(cards);
@@ -388,9 +335,8 @@ void send_hello()
 void join(int thread_level, bool device_asked)
 {
 	join_job(thread_level, device_asked);
-	const uint64_t host = find_host();
 	const memory_plan plan = plan_memory();
-	const cards_of_all cards = exchange(own_card(plan, host));
+	const cards_of_all cards = exchange(own_card(plan));
 	partitions_agree(std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.can; }));
 	map_memory(plan, cards);
 	meet(cards);
