@@ -249,34 +249,10 @@ int claim_slot(board_slot &slot)
 	return 0;
 }
 
-int native_init(job &job)
+// Becomes the rank whose slot we have claimed.
+void enter_board(const board_address &address, const board_view &board, job &job)
 {
-	const char *text = pgas_boot_getenv(kBoardEnv);
-	if (!text)
-		return kNotMine;
-	board_address address;
-	if (!parse_address(text, address)) {
-		print_error("%s=%s is not understood: oshrun of another version?", kBoardEnv, text);
-		return -EINVAL;
-	}
-	board_view board;
-	int rc = map_board(address, board);
-	if (rc == -ENOENT)
-		return pmix_is_ours(address.job_cookie) ? kBeSingle : kNotMine;
-	if (rc) {
-		print_error("cannot reach the board of oshrun (pid %d): %s", address.launcher_pid, strerror(-rc));
-		return rc;
-	}
 	const board_plan &plan = board.plan;
-	board_slot &slot = board.slot(address.rank);
-	int holder = inner_launcher(address.job_cookie) ? -1 : claim_slot(slot);
-	if (holder != 0) {
-		if (holder > 0)
-			print_error("place %u of the job is held by pid %d: this process starts as a job of one",
-				    address.rank, holder);
-		munmap(board.base, plan.board_bytes);
-		return holder > 0 ? kBeSingle : kNotMine;
-	}
 	g_board.board = board;
 	g_board.rank = address.rank;
 	g_board.size = plan.size;
@@ -295,8 +271,37 @@ int native_init(job &job)
 	job.size = static_cast<int>(plan.size);
 	job.local_known = true;
 	for (uint32_t r = 0; r < plan.size; r++)
-		if (board.slot(r).host == slot.host)
+		if (board.slot(r).host == board.slot(address.rank).host)
 			job.local.push_back(static_cast<int>(r));
+}
+
+int native_init(job &job)
+{
+	const char *text = pgas_boot_getenv(kBoardEnv);
+	if (!text)
+		return kNotMine;
+	board_address address;
+	if (!parse_address(text, address)) {
+		print_error("%s=%s is not understood: oshrun of another version?", kBoardEnv, text);
+		return -EINVAL;
+	}
+	board_view board;
+	int rc = map_board(address, board);
+	if (rc == -ENOENT)
+		return pmix_is_ours(address.job_cookie) ? kBeSingle : kNotMine;
+	if (rc) {
+		print_error("cannot reach the board of oshrun (pid %d): %s", address.launcher_pid, strerror(-rc));
+		return rc;
+	}
+	int holder = inner_launcher(address.job_cookie) ? -1 : claim_slot(board.slot(address.rank));
+	if (holder != 0) {
+		if (holder > 0)
+			print_error("place %u of the job is held by pid %d: this process starts as a job of one",
+				    address.rank, holder);
+		munmap(board.base, board.plan.board_bytes);
+		return holder > 0 ? kBeSingle : kNotMine;
+	}
+	enter_board(address, board, job);
 	return kJoined;
 }
 
