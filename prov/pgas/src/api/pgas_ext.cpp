@@ -6,6 +6,7 @@
 #include "engine/pgas_await.hpp"
 #include "hmem/pgas_hmem.hpp"
 #include "engine/pgas_peer.hpp"
+#include "engine/pgas_word.hpp"
 
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
 #include "support/pgas_flags.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_op.hpp"
-#include "support/pgas_run.hpp"
+#include "engine/pgas_word.hpp"
 
 namespace pgas {
 
@@ -100,35 +100,6 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 		if (const int rc = inject_short(ep, dest, buf, len, addr, key); rc != kNoShortWay)
 			return rc;
 	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
-}
-
-[[gnu::noinline]] int refused(maybe_mutex &held)
-{
-	held.unlock_once();
-	return -FI_EAGAIN;
-}
-
-// Appends a short word to the packet that is being filled. An unknown or dead peer, and one with other operations
-// waiting, has no open run.
-template <bool kMayGoStraight>
-[[gnu::always_inline]] inline int append_word(const pgas_ep *front, uint64_t addr, uint64_t value, size_t len,
-					      fi_addr_t dest)
-{
-	auto *ep = reinterpret_cast<ep_core *>(front->core);
-	domain *dom = ep->dom;
-	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
-		return -FI_EAGAIN;
-	word_run *const run = PGAS_LIKELY(dest < ep->runs.size()) ? ep->runs[dest] : nullptr;
-	if (kMayGoStraight && run && addr - run->base < run->span) {
-		if (PGAS_UNLIKELY(run->straight(run->self, addr - run->base, value, len) != 0))
-			return refused(dom->mutex);
-		return dom->mutex.unlock_once();
-	}
-	const uint64_t offset = key0_offset(front, dom->layout, addr, len);
-	if (PGAS_UNLIKELY(!run || !run->open() || offset == UINT64_MAX))
-		return refused(dom->mutex);
-	run_append(*run, offset, value, len);
-	return dom->mutex.unlock_once();
 }
 
 // A put that hot_put could not store, because no window reaches its target, goes into the packet to that host.
@@ -264,12 +235,6 @@ ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_add
 }
 
 } // namespace
-
-// budget: paths.def, shmem_long_p_far
-int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest)
-{
-	return append_word<true>(front_of(f), addr, value, len, dest);
-}
 
 #define PGAS_RMA_TABLE(read_arg, write_arg, inject_arg)                                                                \
 	{                                                                                                              \

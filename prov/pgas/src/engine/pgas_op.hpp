@@ -122,11 +122,6 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
 int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t pos, uint64_t key);
 int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t pos,
 		     uint64_t key);
-// get_word and fetch_word of fi_ext_pgas.h
-int get_word(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value) noexcept;
-int fetch_word(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t operand, uint64_t compare, fi_addr_t dest,
-	       uint64_t *old) noexcept;
-int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest); // of fi_ext_pgas.h
 // Whether it gets a completion entry on success.
 bool op_wants_entry(const ep_core *ep, const op &o);
 // Address and key at the target of byte `pos` of a one-sided operation. Returns how many bytes follow contiguously

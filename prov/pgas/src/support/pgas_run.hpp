@@ -6,7 +6,7 @@
 // lost.
 //
 // A wire that can write a single word directly into the peer's memory opens the run to that instead (span), for one
-// put: see put_word() in pgas_rma.cpp and wire/net/net_straight.cpp.
+// put: see put_word() in engine/pgas_word.cpp and wire/net/net_straight.cpp.
 #pragma once
 
 #include <cstddef>
