@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ops_atomic. One-element calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
+// fi_ops_atomic. One-element calls of host memory try the checked hot path of pgas_hot.h first; everything else becomes
+// an op.
+#include "pgas_buffers.hpp"
 #include "support/pgas_iov.hpp"
 #include "support/pgas_amo_math.hpp"
 #include "engine/pgas_ep.hpp"
@@ -82,17 +84,19 @@ int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args
 
 namespace {
 
-ssize_t submit_amo(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, const amo_args &a)
+template <class Buffers>
+ssize_t submit_amo(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, const amo_args &a, Buffers buffers)
 {
-	return guard([&]() -> int {
+	return guard([&, buffers]() -> int {
 		op o;
 		if (const int err = amo_make(o, fid, type, op_code, a))
 			return err;
-		return static_cast<int>(op_submit(fid, dest, o));
+		return buffers.submit(fid, dest, o);
 	});
 }
 
-ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, uint64_t addr, uint64_t key,
+template <class Buffers>
+ssize_t write(fid_ep *f, const void *buf, size_t count, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
 	      fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_ioc operand{const_cast<void *>(buf), count};
@@ -103,10 +107,12 @@ ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, 
 			   .rma = &rma,
 			   .rma_count = 1,
 			   .flags = front_of(f)->op_flags,
-			   .context = context});
+			   .context = context},
+			  Buffers(&desc));
 }
 
-ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+template <class Buffers>
+ssize_t writev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 	       fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_rma_ioc rma{addr, ioc_total(iov, count), key};
@@ -116,9 +122,11 @@ ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t de
 			   .rma = &rma,
 			   .rma_count = 1,
 			   .flags = front_of(f)->op_flags,
-			   .context = context});
+			   .context = context},
+			  Buffers(desc));
 }
 
+template <class Buffers>
 ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::atomicmsg>(flags))
@@ -129,7 +137,8 @@ ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 			   .rma = m->rma_iov,
 			   .rma_count = m->rma_iov_count,
 			   .flags = flags,
-			   .context = m->context});
+			   .context = m->context},
+			  Buffers(m->desc));
 }
 
 // The one-instruction operations of pgas_hot.h, by operation; all others take the general path.
@@ -170,29 +179,36 @@ bool is_sum_of_8(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
 	return PGAS_LIKELY(op_code == FI_SUM) && PGAS_LIKELY(type == FI_INT64) && PGAS_LIKELY(((count - 1) | key) == 0);
 }
 
+template <class Buffers>
 PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 			       fi_datatype type, fi_op op_code) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (try_hot_amo<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type,
+	const typename Buffers::injected input(f, buf, count, type);
+	if (input.err)
+		return input.err;
+	if (try_hot_amo<false>(ep, pgas_load_relaxed(&ep->hot_inject), input.buf, nullptr, count, dest, addr, key, type,
 			       op_code))
 		return 0;
 	if (count == 1 && amo_valid(type, op_code, kAmoPlain))
-		if (const int rc = inject_short_amo(ep, dest, buf, type, op_code, addr, key); rc != kNoShortWay)
+		if (const int rc = inject_short_amo(ep, dest, input.buf, type, op_code, addr, key); rc != kNoShortWay)
 			return rc;
-	const fi_ioc operand{const_cast<void *>(buf), count};
+	const fi_ioc operand{const_cast<void *>(input.buf), count};
 	const fi_rma_ioc rma{addr, count, key};
 	return submit_amo(
 		f, dest, type, op_code,
-		{.operand = &operand, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true});
+		{.operand = &operand, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true},
+		host_buffers());
 }
 
-PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *, void *result, void *,
+template <class Buffers>
+PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				  fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
 				  void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (try_hot_amo<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
+	if (!Buffers::kDevices &&
+	    try_hot_amo<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
 		return 0;
 	const fi_ioc operand{const_cast<void *>(buf), count}, res{result, count};
 	const fi_rma_ioc rma{addr, count, key};
@@ -205,7 +221,8 @@ PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void
 			   .rma_count = 1,
 			   .flags = ep->op_flags,
 			   .context = context,
-			   .form = kAmoFetch});
+			   .form = kAmoFetch},
+			  Buffers(&desc, nullptr, &result_desc));
 }
 
 // Only in the table of endpoints whose injects are MAGIC_HOT.
@@ -218,7 +235,8 @@ ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_
 	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, off, 0, PGAS_OP_SUM,
 				     PGAS_CHECKED)))
 		return 0;
-	return pgas_hot_exit(inject_other(f, buf, count, dest, pgas_hot_addr(ep, off), key, type, op_code));
+	return pgas_hot_exit(
+		inject_other<host_buffers>(f, buf, count, dest, pgas_hot_addr(ep, off), key, type, op_code));
 }
 
 ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *result, void *result_desc, fi_addr_t dest,
@@ -230,12 +248,14 @@ ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *re
 	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, off, 0, PGAS_OP_SUM,
 				     PGAS_CHECKED)))
 		return 0;
-	return pgas_hot_exit(readwrite_other(f, buf, count, desc, result, result_desc, dest, pgas_hot_addr(ep, off),
-					     key, type, op_code, context));
+	return pgas_hot_exit(readwrite_other<host_buffers>(f, buf, count, desc, result, result_desc, dest,
+							   pgas_hot_addr(ep, off), key, type, op_code, context));
 }
 
-ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count,
-		   fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+template <class Buffers>
+ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_ioc *res, void **res_desc,
+		   size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
+		   void *context) noexcept
 {
 	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	return submit_amo(f, dest, type, op_code,
@@ -247,10 +267,13 @@ ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *
 			   .rma_count = 1,
 			   .flags = front_of(f)->op_flags,
 			   .context = context,
-			   .form = kAmoFetch});
+			   .form = kAmoFetch},
+			  Buffers(desc, nullptr, res_desc));
 }
 
-ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **, size_t res_count, uint64_t flags) noexcept
+template <class Buffers>
+ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **res_desc, size_t res_count,
+		     uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::fetch_atomicmsg>(flags))
 		return err;
@@ -263,14 +286,17 @@ ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **, si
 			   .rma_count = m->rma_iov_count,
 			   .flags = flags,
 			   .context = m->context,
-			   .form = kAmoFetch});
+			   .form = kAmoFetch},
+			  Buffers(m->desc, nullptr, res_desc));
 }
 
-ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *cmp, void *, void *result, void *,
-		  fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+template <class Buffers>
+ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *desc, const void *cmp, void *cmp_desc, void *result,
+		  void *result_desc, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
+		  void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (count == 1 && op_code == FI_CSWAP && type >= FI_INT32 && type <= FI_UINT64) {
+	if (!Buffers::kDevices && count == 1 && op_code == FI_CSWAP && type >= FI_INT32 && type <= FI_UINT64) {
 		const uint64_t off = pgas_hot_offset(ep, addr);
 		const bool done = type >= FI_INT64
 					  ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8,
@@ -293,12 +319,14 @@ ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *
 			   .rma_count = 1,
 			   .flags = ep->op_flags,
 			   .context = context,
-			   .form = kAmoCompare});
+			   .form = kAmoCompare},
+			  Buffers(&desc, &cmp_desc, &result_desc));
 }
 
-ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi_ioc *cmp, void **, size_t cmp_count,
-		   fi_ioc *res, void **, size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key,
-		   fi_datatype type, fi_op op_code, void *context) noexcept
+template <class Buffers>
+ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, const fi_ioc *cmp, void **cmp_desc,
+		   size_t cmp_count, fi_ioc *res, void **res_desc, size_t res_count, fi_addr_t dest, uint64_t addr,
+		   uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	return submit_amo(f, dest, type, op_code,
@@ -312,11 +340,13 @@ ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi
 			   .rma_count = 1,
 			   .flags = front_of(f)->op_flags,
 			   .context = context,
-			   .form = kAmoCompare});
+			   .form = kAmoCompare},
+			  Buffers(desc, cmp_desc, res_desc));
 }
 
-ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **, size_t cmp_count, fi_ioc *res,
-		     void **, size_t res_count, uint64_t flags) noexcept
+template <class Buffers>
+ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **cmp_desc, size_t cmp_count,
+		     fi_ioc *res, void **res_desc, size_t res_count, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::compare_atomicmsg>(flags))
 		return err;
@@ -331,7 +361,8 @@ ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void 
 			   .rma_count = m->rma_iov_count,
 			   .flags = flags,
 			   .context = m->context,
-			   .form = kAmoCompare});
+			   .form = kAmoCompare},
+			  Buffers(m->desc, cmp_desc, res_desc));
 }
 
 int writevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
@@ -349,19 +380,34 @@ int compwritevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noe
 	return valid(type, op_code, count, kAmoCompare);
 }
 
+template <class Buffers>
+consteval fi_ops_atomic make_table(decltype(fi_ops_atomic::inject) inject_arg,
+				   decltype(fi_ops_atomic::readwrite) readwrite_arg)
+{
+	return {
+		.size = sizeof(fi_ops_atomic),
+		.write = write<Buffers>,
+		.writev = writev<Buffers>,
+		.writemsg = writemsg<Buffers>,
+		.inject = inject_arg,
+		.readwrite = readwrite_arg,
+		.readwritev = readwritev<Buffers>,
+		.readwritemsg = readwritemsg<Buffers>,
+		.compwrite = compwrite<Buffers>,
+		.compwritev = compwritev<Buffers>,
+		.compwritemsg = compwritemsg<Buffers>,
+		.writevalid = writevalid,
+		.readwritevalid = readwritevalid,
+		.compwritevalid = compwritevalid,
+	};
+}
+
 } // namespace
 
-#define PGAS_AMO_TABLE(inject_arg, readwrite_arg)                                                                      \
-	{                                                                                                              \
-		.size = sizeof(fi_ops_atomic), .write = write, .writev = writev, .writemsg = writemsg,                 \
-		.inject = inject_arg, .readwrite = readwrite_arg, .readwritev = readwritev,                            \
-		.readwritemsg = readwritemsg, .compwrite = compwrite, .compwritev = compwritev,                        \
-		.compwritemsg = compwritemsg, .writevalid = writevalid, .readwritevalid = readwritevalid,              \
-		.compwritevalid = compwritevalid                                                                       \
-	}
-fi_ops_atomic g_amo_ops = PGAS_AMO_TABLE(inject_other, readwrite);
-fi_ops_atomic g_amo_ops_hot = PGAS_AMO_TABLE(inject, readwrite);
-#undef PGAS_AMO_TABLE
+constinit fi_ops_atomic g_amo_ops = make_table<host_buffers>(inject_other<host_buffers>, readwrite);
+constinit fi_ops_atomic g_amo_ops_hot = make_table<host_buffers>(inject, readwrite);
+constinit fi_ops_atomic g_amo_ops_hmem =
+	make_table<described_buffers>(inject_other<described_buffers>, readwrite_other<described_buffers>);
 
 int amo_query(fid_domain *, fi_datatype type, fi_op op_code, fi_atomic_attr *attr, uint64_t flags) noexcept
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ops_msg and fi_ops_tagged: sends try the inline path of pgas_hot.h, receives go to the matching engine
-// (pgas_match.cpp).
+// fi_ops_msg and fi_ops_tagged: sends of host memory try the inline path of pgas_hot.h, receives go to the matching
+// engine (pgas_match.cpp).
+#include "pgas_buffers.hpp"
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_iov.hpp"
@@ -35,20 +36,24 @@ int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_arg
 
 namespace {
 
-ssize_t submit_send_list(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, const send_args &a)
+template <class Buffers>
+ssize_t submit_send_list(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, const send_args &a,
+			 Buffers buffers)
 {
-	return guard([&]() -> int {
+	return guard([&, buffers]() -> int {
 		op o;
 		if (const int err = send_make(o, fid, iov, count, a))
 			return err;
-		return static_cast<int>(op_submit(fid, dest, o));
+		return buffers.submit(fid, dest, o);
 	});
 }
 
-PGAS_COLD ssize_t submit_send(fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, const send_args &a)
+template <class Buffers>
+PGAS_COLD ssize_t submit_send(fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, const send_args &a,
+			      Buffers buffers)
 {
 	const iovec iov{const_cast<void *>(buf), len};
-	return submit_send_list(fid, &iov, 1, dest, a);
+	return submit_send_list(fid, &iov, 1, dest, a, buffers);
 }
 
 // A send may also take the inline path, unless it completes only on delivery or must wait for earlier operations. Its
@@ -73,18 +78,22 @@ bool send_inline(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 	return true;
 }
 
-template <uint8_t Kind>
-ssize_t send_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, bool has_data,
-		 void *context)
+template <class Buffers, uint8_t Kind>
+ssize_t send_one(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag, uint64_t data,
+		 bool has_data, void *context)
 {
 	const uint64_t flags = front_of(f)->op_flags | (has_data ? FI_REMOTE_CQ_DATA : 0);
-	bool sent = false;
-	if (const int err =
-		    guard([&] { return sent = send_inline<Kind>(f, buf, len, dest, tag, data, flags, context), 0; }))
-		return err;
-	if (sent)
-		return 0;
-	return submit_send(f, buf, len, dest, {tag, Kind == PGAS_KIND_TAGGED, data, flags, context, false});
+	if constexpr (!Buffers::kDevices) {
+		bool sent = false;
+		const auto err = guard([&] {
+			sent = send_inline<Kind>(f, buf, len, dest, tag, data, flags, context);
+			return 0;
+		});
+		if (err || sent)
+			return err;
+	}
+	return submit_send(f, buf, len, dest, {tag, Kind == PGAS_KIND_TAGGED, data, flags, context, false},
+			   Buffers(&desc));
 }
 
 template <uint8_t Kind>
@@ -93,12 +102,13 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 {
 	return submit_send(
 		f, buf, len, dest,
-		{tag, Kind == PGAS_KIND_TAGGED, data, FI_INJECT | (has_data ? FI_REMOTE_CQ_DATA : 0), nullptr, true});
+		{tag, Kind == PGAS_KIND_TAGGED, data, FI_INJECT | (has_data ? FI_REMOTE_CQ_DATA : 0), nullptr, true},
+		host_buffers());
 }
 
 template <uint8_t Kind>
-inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest,
-							 uint64_t tag, uint64_t data, bool has_data)
+inline __attribute__((always_inline)) ssize_t inject_host(fid_ep *f, const void *buf, size_t len, fi_addr_t dest,
+							  uint64_t tag, uint64_t data, bool has_data)
 {
 	// eight bytes first: the copy is then two instructions
 	if (len == 8 &&
@@ -109,143 +119,189 @@ inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *
 	return inject_other<Kind>(f, buf, len, dest, tag, data, has_data);
 }
 
+template <class Buffers, uint8_t Kind>
+inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest,
+							 uint64_t tag, uint64_t data, bool has_data)
+{
+	const typename Buffers::injected input(f, buf, len);
+	if (input.err)
+		return input.err;
+	return inject_host<Kind>(f, input.buf, len, dest, tag, data, has_data);
+}
+
 // --- messages --------------------------------------------------------------------------------------------------------
 
-ssize_t recv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, void *context) noexcept
+template <class Buffers>
+ssize_t recv(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, void *context) noexcept
 {
 	const iovec iov{buf, len};
-	return rx_post(f, &iov, 1, src, 0, 0, context, rx_flags(f), false);
+	return Buffers(&desc).receive(f, &iov, 1, src, 0, 0, context, rx_flags(f), false);
 }
 
-ssize_t recvv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, void *context) noexcept
+template <class Buffers>
+ssize_t recvv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t src, void *context) noexcept
 {
-	return rx_post(f, iov, count, src, 0, 0, context, rx_flags(f), false);
+	return Buffers(desc).receive(f, iov, count, src, 0, 0, context, rx_flags(f), false);
 }
 
+template <class Buffers>
 ssize_t recvmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::recvmsg>(flags))
 		return err;
-	return rx_post(f, m->msg_iov, m->iov_count, m->addr, 0, 0, m->context, flags, false);
+	return Buffers(m->desc).receive(f, m->msg_iov, m->iov_count, m->addr, 0, 0, m->context, flags, false);
 }
 
-ssize_t send(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, void *context) noexcept
+template <class Buffers>
+ssize_t send(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, void *context) noexcept
 {
-	return send_one<PGAS_KIND_MSG>(f, buf, len, dest, 0, 0, false, context);
+	return send_one<Buffers, PGAS_KIND_MSG>(f, buf, len, desc, dest, 0, 0, false, context);
 }
 
-ssize_t sendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, void *context) noexcept
+template <class Buffers>
+ssize_t sendv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t dest, void *context) noexcept
 {
-	return submit_send_list(f, iov, count, dest, {.flags = front_of(f)->op_flags, .context = context});
+	return submit_send_list(f, iov, count, dest, {.flags = front_of(f)->op_flags, .context = context},
+				Buffers(desc));
 }
 
+template <class Buffers>
 ssize_t sendmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::sendmsg>(flags))
 		return err;
 	return submit_send_list(f, m->msg_iov, m->iov_count, m->addr,
-				{.data = m->data, .flags = flags, .context = m->context});
+				{.data = m->data, .flags = flags, .context = m->context}, Buffers(m->desc));
 }
 
+template <class Buffers>
 ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest) noexcept
 {
-	return inject_one<PGAS_KIND_MSG>(f, buf, len, dest, 0, 0, false);
+	return inject_one<Buffers, PGAS_KIND_MSG>(f, buf, len, dest, 0, 0, false);
 }
 
-ssize_t senddata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, void *context) noexcept
+template <class Buffers>
+ssize_t senddata(fid_ep *f, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest,
+		 void *context) noexcept
 {
-	return send_one<PGAS_KIND_MSG>(f, buf, len, dest, 0, data, true, context);
+	return send_one<Buffers, PGAS_KIND_MSG>(f, buf, len, desc, dest, 0, data, true, context);
 }
 
+template <class Buffers>
 ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest) noexcept
 {
-	return inject_one<PGAS_KIND_MSG>(f, buf, len, dest, 0, data, true);
+	return inject_one<Buffers, PGAS_KIND_MSG>(f, buf, len, dest, 0, data, true);
 }
 
 // --- tagged ----------------------------------------------------------------------------------------------------------
 
-ssize_t trecv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t tag, uint64_t ignore,
+template <class Buffers>
+ssize_t trecv(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t tag, uint64_t ignore,
 	      void *context) noexcept
 {
 	const iovec iov{buf, len};
-	return rx_post(f, &iov, 1, src, tag, ignore, context, tagged_rx_flags(f), true);
+	return Buffers(&desc).receive(f, &iov, 1, src, tag, ignore, context, tagged_rx_flags(f), true);
 }
 
-ssize_t trecvv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
+template <class Buffers>
+ssize_t trecvv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
 	       void *context) noexcept
 {
-	return rx_post(f, iov, count, src, tag, ignore, context, tagged_rx_flags(f), true);
+	return Buffers(desc).receive(f, iov, count, src, tag, ignore, context, tagged_rx_flags(f), true);
 }
 
+template <class Buffers>
 ssize_t trecvmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::trecvmsg>(flags))
 		return err;
-	return rx_post(f, m->msg_iov, m->iov_count, m->addr, m->tag, m->ignore, m->context, flags, true);
+	return Buffers(m->desc).receive(f, m->msg_iov, m->iov_count, m->addr, m->tag, m->ignore, m->context, flags,
+					true);
 }
 
-ssize_t tsend(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t tag, void *context) noexcept
+template <class Buffers>
+ssize_t tsend(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag, void *context) noexcept
 {
-	return send_one<PGAS_KIND_TAGGED>(f, buf, len, dest, tag, 0, false, context);
+	return send_one<Buffers, PGAS_KIND_TAGGED>(f, buf, len, desc, dest, tag, 0, false, context);
 }
 
-ssize_t tsendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t tag, void *context) noexcept
+template <class Buffers>
+ssize_t tsendv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t dest, uint64_t tag,
+	       void *context) noexcept
 {
 	return submit_send_list(f, iov, count, dest,
-				{.tag = tag, .tagged = true, .flags = front_of(f)->op_flags, .context = context});
+				{.tag = tag, .tagged = true, .flags = front_of(f)->op_flags, .context = context},
+				Buffers(desc));
 }
 
+template <class Buffers>
 ssize_t tsendmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::tsendmsg>(flags))
 		return err;
-	return submit_send_list(
-		f, m->msg_iov, m->iov_count, m->addr,
-		{.tag = m->tag, .tagged = true, .data = m->data, .flags = flags, .context = m->context});
+	return submit_send_list(f, m->msg_iov, m->iov_count, m->addr,
+				{.tag = m->tag, .tagged = true, .data = m->data, .flags = flags, .context = m->context},
+				Buffers(m->desc));
 }
 
+template <class Buffers>
 ssize_t tinject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag) noexcept
 {
-	return inject_one<PGAS_KIND_TAGGED>(f, buf, len, dest, tag, 0, false);
+	return inject_one<Buffers, PGAS_KIND_TAGGED>(f, buf, len, dest, tag, 0, false);
 }
 
-ssize_t tsenddata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t tag,
+template <class Buffers>
+ssize_t tsenddata(fid_ep *f, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest, uint64_t tag,
 		  void *context) noexcept
 {
-	return send_one<PGAS_KIND_TAGGED>(f, buf, len, dest, tag, data, true, context);
+	return send_one<Buffers, PGAS_KIND_TAGGED>(f, buf, len, desc, dest, tag, data, true, context);
 }
 
+template <class Buffers>
 ssize_t tinjectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t tag) noexcept
 {
-	return inject_one<PGAS_KIND_TAGGED>(f, buf, len, dest, tag, data, true);
+	return inject_one<Buffers, PGAS_KIND_TAGGED>(f, buf, len, dest, tag, data, true);
+}
+
+template <class Buffers>
+consteval fi_ops_msg make_msg_table()
+{
+	return {
+		.size = sizeof(fi_ops_msg),
+		.recv = recv<Buffers>,
+		.recvv = recvv<Buffers>,
+		.recvmsg = recvmsg<Buffers>,
+		.send = send<Buffers>,
+		.sendv = sendv<Buffers>,
+		.sendmsg = sendmsg<Buffers>,
+		.inject = inject<Buffers>,
+		.senddata = senddata<Buffers>,
+		.injectdata = injectdata<Buffers>,
+	};
+}
+
+template <class Buffers>
+consteval fi_ops_tagged make_tagged_table()
+{
+	return {
+		.size = sizeof(fi_ops_tagged),
+		.recv = trecv<Buffers>,
+		.recvv = trecvv<Buffers>,
+		.recvmsg = trecvmsg<Buffers>,
+		.send = tsend<Buffers>,
+		.sendv = tsendv<Buffers>,
+		.sendmsg = tsendmsg<Buffers>,
+		.inject = tinject<Buffers>,
+		.senddata = tsenddata<Buffers>,
+		.injectdata = tinjectdata<Buffers>,
+	};
 }
 
 } // namespace
 
-fi_ops_msg g_msg_ops = {
-	.size = sizeof(fi_ops_msg),
-	.recv = recv,
-	.recvv = recvv,
-	.recvmsg = recvmsg,
-	.send = send,
-	.sendv = sendv,
-	.sendmsg = sendmsg,
-	.inject = inject,
-	.senddata = senddata,
-	.injectdata = injectdata,
-};
-
-fi_ops_tagged g_tagged_ops = {
-	.size = sizeof(fi_ops_tagged),
-	.recv = trecv,
-	.recvv = trecvv,
-	.recvmsg = trecvmsg,
-	.send = tsend,
-	.sendv = tsendv,
-	.sendmsg = tsendmsg,
-	.inject = tinject,
-	.senddata = tsenddata,
-	.injectdata = tinjectdata,
-};
+constinit fi_ops_msg g_msg_ops = make_msg_table<host_buffers>();
+constinit fi_ops_msg g_msg_ops_hmem = make_msg_table<described_buffers>();
+constinit fi_ops_tagged g_tagged_ops = make_tagged_table<host_buffers>();
+constinit fi_ops_tagged g_tagged_ops_hmem = make_tagged_table<described_buffers>();
 
 } // namespace pgas

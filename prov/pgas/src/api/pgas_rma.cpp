@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ops_rma. Single-buffer calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
+// fi_ops_rma. Single-buffer calls of host memory try the checked hot path of pgas_hot.h first; everything else becomes
+// an op.
+#include "pgas_buffers.hpp"
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_iov.hpp"
@@ -42,24 +44,26 @@ int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, c
 
 namespace {
 
-ssize_t submit_rma_list(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_addr_t addr,
+template <class Buffers>
+ssize_t submit_rma_list(fid_ep *fid, op_kind kind, Buffers buffers, const iovec *iov, size_t count, fi_addr_t addr,
 			const fi_rma_iov *rma, size_t rma_count, void *context, uint64_t data, uint64_t flags,
 			bool quiet)
 {
-	return guard([&]() -> int {
+	return guard([&, buffers]() -> int {
 		op o;
 		if (const int err = rma_make(o, fid, kind, iov, count, rma, rma_count, context, data, flags, quiet))
 			return err;
-		return static_cast<int>(op_submit(fid, addr, o));
+		return buffers.submit(fid, addr, o);
 	});
 }
 
-PGAS_COLD ssize_t submit_rma(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off,
-			     uint64_t key, void *context, uint64_t data, uint64_t flags, bool quiet)
+template <class Buffers>
+PGAS_COLD ssize_t submit_rma(fid_ep *fid, op_kind kind, Buffers buffers, const void *buf, size_t len, fi_addr_t addr,
+			     uint64_t off, uint64_t key, void *context, uint64_t data, uint64_t flags, bool quiet)
 {
 	const iovec iov{const_cast<void *>(buf), len};
 	const fi_rma_iov rma{off, len, key};
-	return submit_rma_list(fid, kind, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
+	return submit_rma_list(fid, kind, buffers, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
 }
 
 // Eight bytes of key 0 come first; everything else is one test away, out of line, in a function with the same
@@ -69,37 +73,45 @@ bool is_8_bytes(size_t len, uint64_t key)
 	return PGAS_LIKELY(((len - 8) | key) == 0);
 }
 
-PGAS_COLD ssize_t read_other(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t addr, uint64_t key,
+template <class Buffers>
+PGAS_COLD ssize_t read_other(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key,
 			     void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, pgas_hot_offset(ep, addr), key,
-			 PGAS_CHECKED))
+	if (!Buffers::kDevices && pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src,
+					       pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
-	return submit_rma(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
+	return submit_rma(f, op_kind::read, Buffers(&desc), buf, len, src, addr, key, context, 0, ep->op_flags, false);
 }
 
-PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t addr,
+template <class Buffers>
+PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr,
 			      uint64_t key, void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, pgas_hot_offset(ep, addr), key,
-			 PGAS_CHECKED))
+	if (!Buffers::kDevices && pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest,
+					       pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
-	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
+	return submit_rma(f, op_kind::write, Buffers(&desc), buf, len, dest, addr, key, context, 0, ep->op_flags,
+			  false);
 }
 
+template <class Buffers>
 PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
 			       uint64_t key) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (len <= PGAS_INJECT_BYTES && pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest,
+	const typename Buffers::injected input(f, buf, len);
+	if (input.err)
+		return input.err;
+	if (len <= PGAS_INJECT_BYTES && pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), input.buf, len, dest,
 						     pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
 	if (len <= PGAS_INJECT_BYTES)
-		if (const int rc = inject_short(ep, dest, buf, len, addr, key); rc != kNoShortWay)
+		if (const int rc = inject_short(ep, dest, input.buf, len, addr, key); rc != kNoShortWay)
 			return rc;
-	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
+	return submit_rma(f, op_kind::write, host_buffers(), input.buf, len, dest, addr, key, nullptr, 0, FI_INJECT,
+			  true);
 }
 
 // A put that hot_put could not store, because no window reaches its target, goes into the packet to that host.
@@ -113,7 +125,7 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 		if (PGAS_LIKELY(append_word<false>(front_of(f), addr, value, sizeof value, dest) == 0))
 			return 0;
 	}
-	return inject_other(f, buf, len, dest, addr, key);
+	return inject_other<host_buffers>(f, buf, len, dest, addr, key);
 }
 
 ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key,
@@ -124,22 +136,25 @@ ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64
 	if (is_8_bytes(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
 	    PGAS_LIKELY(pgas_hot_get(ep, PGAS_MAGIC_HOT, buf, 8, src, off, 0, PGAS_CHECKED)))
 		return 0;
-	return pgas_hot_exit(read_other(f, buf, len, desc, src, pgas_hot_addr(ep, off), key, context));
+	return pgas_hot_exit(read_other<host_buffers>(f, buf, len, desc, src, pgas_hot_addr(ep, off), key, context));
 }
 
-ssize_t readv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, uint64_t addr, uint64_t key,
+template <class Buffers>
+ssize_t readv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t src, uint64_t addr, uint64_t key,
 	      void *context) noexcept
 {
 	const fi_rma_iov rma{addr, iov_total(iov, count), key};
-	return submit_rma_list(f, op_kind::read, iov, count, src, &rma, 1, context, 0, front_of(f)->op_flags, false);
+	return submit_rma_list(f, op_kind::read, Buffers(desc), iov, count, src, &rma, 1, context, 0,
+			       front_of(f)->op_flags, false);
 }
 
+template <class Buffers>
 ssize_t readmsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::readmsg>(flags))
 		return err;
-	return submit_rma_list(f, op_kind::read, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count,
-			       m->context, 0, flags, false);
+	return submit_rma_list(f, op_kind::read, Buffers(m->desc), m->msg_iov, m->iov_count, m->addr, m->rma_iov,
+			       m->rma_iov_count, m->context, 0, flags, false);
 }
 
 ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -150,22 +165,25 @@ ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest
 	if (is_8_bytes(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
 	    PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, off, 0, PGAS_CHECKED)))
 		return 0;
-	return pgas_hot_exit(write_other(f, buf, len, desc, dest, pgas_hot_addr(ep, off), key, context));
+	return pgas_hot_exit(write_other<host_buffers>(f, buf, len, desc, dest, pgas_hot_addr(ep, off), key, context));
 }
 
-ssize_t writev(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+template <class Buffers>
+ssize_t writev(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 	       void *context) noexcept
 {
 	const fi_rma_iov rma{addr, iov_total(iov, count), key};
-	return submit_rma_list(f, op_kind::write, iov, count, dest, &rma, 1, context, 0, front_of(f)->op_flags, false);
+	return submit_rma_list(f, op_kind::write, Buffers(desc), iov, count, dest, &rma, 1, context, 0,
+			       front_of(f)->op_flags, false);
 }
 
+template <class Buffers>
 ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::writemsg>(flags))
 		return err;
-	return submit_rma_list(f, op_kind::write, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count,
-			       m->context, m->data, flags, false);
+	return submit_rma_list(f, op_kind::write, Buffers(m->desc), m->msg_iov, m->iov_count, m->addr, m->rma_iov,
+			       m->rma_iov_count, m->context, m->data, flags, false);
 }
 
 // pgas_hot_window() for 8 bytes in two steps, for the most frequent entry, which has no register and no instruction to
@@ -220,30 +238,53 @@ ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t 
 	return inject_word(f, buf, len, dest, pgas_hot_addr(ep, off), key);
 }
 
-ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr,
+template <class Buffers>
+ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest, uint64_t addr,
 		  uint64_t key, void *context) noexcept
 {
-	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, context, data,
+	return submit_rma(f, op_kind::write, Buffers(&desc), buf, len, dest, addr, key, context, data,
 			  front_of(f)->op_flags | FI_REMOTE_CQ_DATA, false);
 }
 
+template <class Buffers>
 ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
 		   uint64_t key) noexcept
 {
-	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA,
-			  true);
+	const typename Buffers::injected input(f, buf, len);
+	if (input.err)
+		return input.err;
+	return submit_rma(f, op_kind::write, host_buffers(), input.buf, len, dest, addr, key, nullptr, data,
+			  FI_INJECT | FI_REMOTE_CQ_DATA, true);
+}
+
+template <class Buffers>
+consteval fi_ops_rma make_table(decltype(fi_ops_rma::read) read_arg, decltype(fi_ops_rma::write) write_arg,
+				decltype(fi_ops_rma::inject) inject_arg)
+{
+	return {
+		.size = sizeof(fi_ops_rma),
+		.read = read_arg,
+		.readv = readv<Buffers>,
+		.readmsg = readmsg<Buffers>,
+		.write = write_arg,
+		.writev = writev<Buffers>,
+		.writemsg = writemsg<Buffers>,
+		.inject = inject_arg,
+		.writedata = writedata<Buffers>,
+		.injectdata = injectdata<Buffers>,
+	};
+}
+
+template <class Buffers>
+consteval fi_ops_rma make_checked_table()
+{
+	return make_table<Buffers>(read_other<Buffers>, write_other<Buffers>, inject_other<Buffers>);
 }
 
 } // namespace
 
-#define PGAS_RMA_TABLE(read_arg, write_arg, inject_arg)                                                                \
-	{                                                                                                              \
-		.size = sizeof(fi_ops_rma), .read = read_arg, .readv = readv, .readmsg = readmsg, .write = write_arg,  \
-		.writev = writev, .writemsg = writemsg, .inject = inject_arg, .writedata = writedata,                  \
-		.injectdata = injectdata                                                                               \
-	}
-fi_ops_rma g_rma_ops = PGAS_RMA_TABLE(read_other, write_other, inject_other);
-fi_ops_rma g_rma_ops_hot = PGAS_RMA_TABLE(read, write, inject);
-#undef PGAS_RMA_TABLE
+constinit fi_ops_rma g_rma_ops = make_checked_table<host_buffers>();
+constinit fi_ops_rma g_rma_ops_hot = make_table<host_buffers>(read, write, inject);
+constinit fi_ops_rma g_rma_ops_hmem = make_checked_table<described_buffers>();
 
 } // namespace pgas

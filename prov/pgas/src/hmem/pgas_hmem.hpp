@@ -99,6 +99,27 @@ inline bool is_landing(const rx_entry *parent)
 }
 void hmem_land(rx_entry *parent, completion &c); // and frees the parent
 
+// --- calls with descriptors ------------------------------------------------------------------------------------------
+
+// The descriptors of one call, by buffer; null: none. operand: also a read's buffer.
+struct hmem_descriptors {
+	void *const *operand = nullptr, *const *cmp = nullptr, *const *res = nullptr;
+};
+// op_submit() for an operation whose buffers have descriptors.
+int hmem_submit(fid_ep *f, fi_addr_t addr, op &o, const hmem_descriptors &d);
+// rx_post() for a buffer that has descriptors.
+ssize_t hmem_receive(fid_ep *f, const iovec *iov, void *const *desc, size_t count, fi_addr_t src, uint64_t tag,
+		     uint64_t ignore, void *context, uint64_t flags, bool tagged);
+// An injected buffer, as host memory. A buffer that is too long is left as it is: the call refuses it.
+struct hmem_injected {
+	const void *buf;
+	int err = 0;
+	char copy[kInjectBytes];
+	hmem_injected(fid_ep *f, const void *src, size_t len);
+	hmem_injected(fid_ep *f, const void *src, size_t count, fi_datatype type); // elements of an atomic
+};
+
+// The ops tables of endpoints with FI_HMEM (api/).
 extern fi_ops_rma g_rma_ops_hmem;
 extern fi_ops_atomic g_amo_ops_hmem;
 extern fi_ops_msg g_msg_ops_hmem;
