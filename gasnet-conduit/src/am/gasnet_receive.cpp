@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Receiving active messages. A message is handled where it arrived, in the ring's slot or the eager buffer, and its
-// place is returned when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no
+// place is returned when the handler returns (messages_take of fi_ext_pgas.h): no receive buffer, no completion, no
 // copy.
 //
 // Handlers run in the thread that polls, never inside another handler. But a message that a node sends to itself is

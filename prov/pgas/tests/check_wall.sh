@@ -26,9 +26,8 @@ wire/net/port/*		support wire/net/port
 
 # Words of shared memory. Other uses of these words must be worded differently: that keeps this check simple.
 words='slot|segment|door|attach|futex|process_vm|getpid|(^|[^a-z_])pids?([^a-z_]|$)'
-# Exceptions: one table lists the parameters of all wires; fields of public structures keep their names; a line of the
-# log has the process ID.
-not_this='pgas_params\.def|m->eager_|pgas_log\.cpp:.*getpid\(\)'
+# Exceptions: one table lists the parameters of all wires; a line of the log has the process ID.
+not_this='pgas_params\.def|pgas_log\.cpp:.*getpid\(\)'
 
 # Functions of wire_ops that take a peer.
 of_peers='connect|disconnect|departed|silent|bury|reason|put|add|ask|rma|rma_direct|amo|send|send_pieces|pull|discard'

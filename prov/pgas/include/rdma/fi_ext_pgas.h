@@ -61,10 +61,7 @@ struct fi_pgas_message {
 	size_t len;
 	/* a second copy of the first piece of message_send, where reading it is cheaper; NULL: it is in buf only */
 	const void *head;
-	void *place_;
-	uint64_t state_;
-	void *eager_;
-	uint32_t claim_;
+	uint64_t opaque_[4];
 };
 
 /* A place at a peer for one message, to be filled. */
@@ -72,11 +69,7 @@ struct fi_pgas_place {
 	/* a place of up to PGAS_SLOT_PLAIN bytes begins 8 bytes after a multiple of 16, a larger one at one of 64 */
 	void *buf;
 	size_t room; /* at least the requested size */
-	fi_addr_t peer_;
-	void *line_;
-	void *slot_;
-	uint64_t at_;
-	uint32_t index_, claim_;
+	uint64_t opaque_[5];
 };
 
 #define FI_PGAS_GATE_BYTES 512
@@ -111,16 +104,7 @@ struct fi_pgas_ops {
 	/* Makes progress until every operation that this endpoint started before is complete. */
 	int (*drain)(struct fid_ep *ep);
 
-	/*
-	 * Receiving without posted buffers: returns the next fi_send message where it arrived, or -FI_EAGAIN. It stays
-	 * there until message_release, which may be called in any order and from any thread; places are few, so release
-	 * soon. An endpoint that takes messages posts no receives, and its messages are at most FI_PGAS_EAGER_SIZE
-	 * long. A message of up to PGAS_SLOT_PLAIN bytes begins 8 bytes after a multiple of 16, a longer one at a
-	 * multiple of 64; one that the provider had to move begins at a multiple of 16. fi_cq_read of the queue bound
-	 * with FI_RECV returns -FI_EAGAIN at once, inline, as long as there is no message to take.
-	 */
-	int (*message_take)(struct fid_ep *ep, struct fi_pgas_message *message);
-	void (*message_release)(struct fid_ep *ep, struct fi_pgas_message *message);
+	void (*unused_[2])(void); /* they had the forms of messages_take and messages_release for one message */
 
 	/*
 	 * Sends one message of two pieces, up to FI_PGAS_EAGER_SIZE bytes; the pieces may be reused when it returns. No
@@ -194,8 +178,14 @@ struct fi_pgas_ops {
 			   int (*serve)(void *arg, const void *bytes, size_t len), void *arg, struct fid_mr **mr);
 
 	/*
-	 * message_take for up to count messages, locking only once where threads share the domain. Returns their
-	 * number, at least one, or -FI_EAGAIN. count is at most half of FI_PGAS_RX_SLOTS.
+	 * Receiving without posted buffers: returns the next fi_send messages where they arrived, up to count (at most
+	 * half of FI_PGAS_RX_SLOTS), and their number, at least one; or -FI_EAGAIN. They stay there until
+	 * messages_release, which may be called in any order and from any thread; places are few, so release soon. An
+	 * endpoint that takes messages posts no receives, and its messages are at most FI_PGAS_EAGER_SIZE long. A
+	 * message of up to PGAS_SLOT_PLAIN bytes begins 8 bytes after a multiple of 16, a longer one at a multiple of
+	 * 64; one that the provider had to move begins at a multiple of 16. Where threads share the domain, one call
+	 * locks once. fi_cq_read of the queue bound with FI_RECV returns -FI_EAGAIN at once, inline, as long as there
+	 * is no message to take.
 	 */
 	int (*messages_take)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
 
@@ -231,7 +221,7 @@ struct fi_pgas_ops {
 	 */
 	int (*peers_watched)(struct fid_domain *domain);
 
-	/* message_release of messages that were taken together, with one fence. */
+	/* Releases messages that were taken together, or some of them, with one fence. */
 	void (*messages_release)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
 
 	/*

@@ -5,6 +5,7 @@
 #include "pgas_ext.hpp"
 #include "engine/pgas_await.hpp"
 #include "hmem/pgas_hmem.hpp"
+#include "engine/pgas_inplace.hpp"
 #include "engine/pgas_peer.hpp"
 #include "engine/pgas_word.hpp"
 
@@ -246,9 +247,7 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 	m->buf = u->bytes.data();
 	m->len = u->len;
 	m->head = nullptr;
-	m->place_ = u;
-	m->state_ = 0;
-	m->eager_ = nullptr;
+	words_of(*m) = {.place = u, .state = 0, .of_wire = {}};
 }
 
 // A thread that polls when there is nothing to take does not take the lock. The two words of the queue's front change
@@ -301,30 +300,16 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 	});
 }
 
-int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
-{
-	const int taken = messages_take(fid, m, 1);
-	return taken == 1 ? 0 : taken;
-}
-
-void message_release(fid_ep *, fi_pgas_message *m) noexcept
-{
-	if (PGAS_LIKELY(m->state_))
-		g_host.give_back(m, 1);
-	else
-		delete static_cast<unexpected *>(m->place_);
-}
-
 // One messages_take returns messages in place, or a single one that is not.
 void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 {
 	size_t in_place = 0;
-	while (in_place < count && PGAS_LIKELY(m[in_place].state_))
+	while (in_place < count && PGAS_LIKELY(words_of(m[in_place]).state))
 		in_place++;
 	if (PGAS_LIKELY(in_place))
 		g_host.give_back(m, in_place);
 	for (size_t i = in_place; i < count; i++)
-		message_release(fid, &m[i]);
+		delete static_cast<unexpected *>(words_of(m[i]).place);
 }
 
 // Like peer_get(), but faster for a connected peer. Only enabled endpoints have connected peers.
@@ -348,8 +333,8 @@ void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 
 int claim_as_thread(peer &p, fi_addr_t addr, size_t len, fi_pgas_place *place)
 {
-	place->peer_ = addr;
-	place->line_ = nullptr; // marks the place for publish and abandon
+	words_of(*place).peer = addr;
+	words_of(*place).line = nullptr; // marks the place for publish and abandon
 	return g_host.claim(p, len, place);
 }
 
@@ -404,8 +389,8 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 			return err;
 		if (!(p->wire->caps & kWireOwnHost))
 			return -FI_EOPNOTSUPP;
-		place->peer_ = addr;
-		place->line_ = p->line.get();
+		words_of(*place).peer = addr;
+		words_of(*place).line = p->line.get();
 		return g_host.claim(*p, len, place);
 	});
 }
@@ -413,15 +398,16 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 // The peer that a place belongs to, even if it is dead; null: the address has another peer or connection by now.
 peer *place_holder(ep_core *ep, const fi_pgas_place *place)
 {
-	peer *p = place->peer_ < ep->peers.size() ? ep->peers[place->peer_].get() : nullptr;
-	return p && p->state == peer_state::connected && p->line.get() == place->line_ ? p : nullptr;
+	const place_words &words = words_of(*place);
+	peer *p = words.peer < ep->peers.size() ? ep->peers[words.peer].get() : nullptr;
+	return p && p->state == peer_state::connected && p->line.get() == words.line ? p : nullptr;
 }
 
 int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t len) noexcept
 {
 	ep_core *ep = core_of(fid);
-	if (!place->line_)
-		return publish_as_thread(*open_peers_of(ep)[place->peer_], place, head_len, len);
+	if (!words_of(*place).line)
+		return publish_as_thread(*open_peers_of(ep)[words_of(*place).peer], place, head_len, len);
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
 		peer *p = place_holder(ep, place);
@@ -438,8 +424,8 @@ int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t l
 void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
 {
 	ep_core *ep = core_of(fid);
-	if (!place->line_) {
-		peer &p = *open_peers_of(ep)[place->peer_];
+	if (!words_of(*place).line) {
+		peer &p = *open_peers_of(ep)[words_of(*place).peer];
 		return g_host.abandon(p, place);
 	}
 	scoped_lock lock(ep->dom->mutex);
@@ -477,8 +463,7 @@ fi_pgas_ops g_ext_ops = {
 	.window = window,
 	.symmetric = symmetric,
 	.drain = drain,
-	.message_take = message_take,
-	.message_release = message_release,
+	.unused_ = {},
 	.message_send = message_send,
 	.symmetric_layout = symmetric_layout,
 	.fence = fence,

@@ -65,7 +65,7 @@ void cq_update_poll(cq_core *cq)
 	uint64_t ready = 1;
 	if (cq->eps.size() == 1 && cq->eps[0]->enabled) {
 		const ep_core *ep = cq->eps[0];
-		const bool to_take = !ep->msg.waiting.empty() && (ep->in_place || !ep->msg.first); // by message_take
+		const bool to_take = !ep->msg.waiting.empty() && (ep->in_place || !ep->msg.first); // by messages_take
 		const bool waits = ep_keeps(ep) || to_take;
 		poll = waits || !noticed(ep) ? nullptr : g_host.poll_word(*ep->host(), &ready);
 		if (!poll) {

@@ -92,7 +92,7 @@ uint64_t free_word(const shm_ep *ep) // of the slot at the head, for the next ro
 }
 
 // The slot at the head is in an impossible state: it is reused, and its contents are lost. A sender that still fills it
-// makes it wrong once more. Not if it was taken a round ago and not given back (message_take).
+// makes it wrong once more. Not if it was taken a round ago and not given back (messages_take).
 bool step_over_garbage(shm_ep *ep, pgas_slot *slot, uint64_t state)
 {
 	if (slot_state_of(state, ep->head) != slot_state::wrong ||

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages that are read where the sender put them: in the slot, its annex or the eager buffer (message_take of
+// Messages that are read where the sender put them: in the slot, its annex or the eager buffer (messages_take of
 // fi_ext_pgas.h).
 #include "shm.hpp"
+#include "engine/pgas_inplace.hpp"
 
 namespace pgas {
 
 constexpr size_t kFetchedEarly = 1280; // the rest is left to the processor, which has detected a stream by then
 
 namespace {
+
+// message_words::of_wire
+struct eager_words {
+	uint32_t *returns; // of its eager buffer; null: it is in none
+	uint32_t claim;
+};
+static_assert(sizeof(eager_words) == sizeof(message_words::of_wire));
+
+eager_words &eager_of(fi_pgas_message &m)
+{
+	return reinterpret_cast<eager_words &>(words_of(m).of_wire);
+}
+const eager_words &eager_of(const fi_pgas_message &m)
+{
+	return reinterpret_cast<const eager_words &>(words_of(m).of_wire);
+}
 
 // Returns how many of the next slots are ready, up to count. Their contents may then be read.
 size_t ready_slots(const shm_ep *ep, size_t count)
@@ -36,13 +53,12 @@ bool read_slot(const shm_ep *ep, uint64_t pos, fi_pgas_message *m)
 	slot_message s;
 	if (!s.read(ep, slot) || s.kind != PGAS_KIND_MSG || (s.flags & PGAS_SLOT_LONG))
 		return false; // for drain(), which drops invalid ones
-	m->eager_ = nullptr;
+	eager_of(*m).returns = nullptr;
 	m->head = nullptr;
 	m->buf = const_cast<char *>(s.bytes);
 	m->len = s.len;
 	if (s.flags & PGAS_SLOT_EAGER) {
-		m->eager_ = &ep->eager.returns[s.aux];
-		m->claim_ = eager_holder(&ep->eager.returns[s.aux]);
+		eager_of(*m) = {&ep->eager.returns[s.aux], eager_holder(&ep->eager.returns[s.aux])};
 	}
 	if (s.flags & (PGAS_SLOT_EAGER | PGAS_SLOT_ANNEX)) {
 		// the lines of several messages that are taken together are fetched concurrently
@@ -51,8 +67,8 @@ bool read_slot(const shm_ep *ep, uint64_t pos, fi_pgas_message *m)
 		if (s.word && s.word <= PGAS_SLOT_INLINE) // ring_send_pieces() left that much of it in the slot
 			m->head = slot->payload;
 	}
-	m->place_ = &slot->state;
-	m->state_ = slot_word(pos + ep->mask + 1, PGAS_SLOT_FREE);
+	words_of(*m).place = &slot->state;
+	words_of(*m).state = slot_word(pos + ep->mask + 1, PGAS_SLOT_FREE);
 	return true;
 }
 
@@ -77,15 +93,15 @@ size_t shm_take(wire_ep &base_ep, fi_pgas_message *m, size_t count)
 void shm_give_back(const fi_pgas_message *m, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (m[i].eager_)
-			eager_return(static_cast<uint32_t *>(m[i].eager_), m[i].claim_);
+		if (const eager_words &eager = eager_of(m[i]); eager.returns)
+			eager_return(eager.returns, eager.claim);
 	if (count == 1) {
-		pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
+		pgas_store_release(static_cast<uint64_t *>(words_of(*m).place), words_of(*m).state);
 		return;
 	}
 	pgas_fence_stores();
 	for (size_t i = 0; i < count; i++)
-		pgas_store_after_fence(static_cast<uint64_t *>(m[i].place_), m[i].state_);
+		pgas_store_after_fence(static_cast<uint64_t *>(words_of(m[i]).place), words_of(m[i]).state);
 }
 
 } // namespace pgas

@@ -12,6 +12,7 @@
 // - A producer that dies leaves BUSY(pos, owner): the owner's process is known and the consumer skips the slot.
 // - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
 #include "shm.hpp"
+#include "engine/pgas_inplace.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -266,7 +267,7 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 // is published. A longer one is written into an eager buffer, which blocks nobody; its slot is claimed when it is
 // published. Claims of dead senders are returned as if they had died in ring_send().
 //
-// Without the lock (place->line_ is null), places are not counted: with several threads, memory stays anyway
+// Without the lock (place_words::line is null), places are not counted: with several threads, memory stays anyway
 // (windows_quiet()).
 
 namespace {
@@ -282,6 +283,24 @@ shm_peer::turn *turn_of_thread(shm_peer *p)
 	return &p->turns[t_turn];
 }
 
+// place_words::of_wire: a slot and its position, or an eager buffer.
+struct shm_place {
+	pgas_slot *slot; // null: a buffer
+	uint64_t pos;
+	uint32_t index, claim; // of the buffer
+};
+static_assert(sizeof(shm_place) == sizeof(place_words::of_wire));
+
+shm_place &place_of(fi_pgas_place *place)
+{
+	return reinterpret_cast<shm_place &>(words_of(*place).of_wire);
+}
+
+bool is_counted(const fi_pgas_place *place)
+{
+	return words_of(*place).line;
+}
+
 } // namespace
 
 int shm_claim(peer &dest, size_t len, fi_pgas_place *place)
@@ -291,25 +310,26 @@ int shm_claim(peer &dest, size_t len, fi_pgas_place *place)
 		return -FI_ECONNRESET;
 	if (len > p->eager.bytes)
 		return -FI_EMSGSIZE;
-	place->slot_ = nullptr;
+	shm_place &mine = place_of(place);
+	mine.slot = nullptr;
 	if (len <= PGAS_ANNEX_BYTES) {
-		pgas_slot *slot = claim_slot(p, &place->at_);
+		pgas_slot *slot = claim_slot(p, &mine.pos);
 		if (!slot)
 			return no_room(p);
 		const bool inside = len <= PGAS_SLOT_PLAIN;
-		place->slot_ = slot;
+		mine.slot = slot;
 		place->buf = inside ? bytes_inside(slot, true) : pgas_slot_annex(p->ring, slot);
 		place->room = inside ? PGAS_SLOT_PLAIN : PGAS_ANNEX_BYTES;
 	} else {
 		eager_claim claim;
-		if (!claim_eager(p, place->line_ ? &p->turns[0] : turn_of_thread(p), len, &claim))
+		if (!claim_eager(p, is_counted(place) ? &p->turns[0] : turn_of_thread(p), len, &claim))
 			return no_room(p);
-		place->index_ = claim.index;
-		place->claim_ = claim.number;
-		place->buf = p->eager.buffer(place->index_);
+		mine.index = claim.index;
+		mine.claim = claim.number;
+		place->buf = p->eager.buffer(mine.index);
 		place->room = p->eager.bytes;
 	}
-	if (place->line_)
+	if (is_counted(place))
 		p->places++;
 	return 0;
 }
@@ -317,14 +337,15 @@ int shm_claim(peer &dest, size_t len, fi_pgas_place *place)
 int shm_publish(peer &dest, fi_pgas_place *place, size_t head_len, size_t len)
 {
 	shm_peer *p = &shm_of(dest);
-	uint64_t meta = p->attach | uint64_t{PGAS_KIND_MSG} << PGAS_META_KIND_SHIFT, pos = place->at_;
-	auto *slot = static_cast<pgas_slot *>(place->slot_);
+	const shm_place &mine = place_of(place);
+	uint64_t meta = p->attach | uint64_t{PGAS_KIND_MSG} << PGAS_META_KIND_SHIFT, pos = mine.pos;
+	pgas_slot *slot = mine.slot;
 	const size_t twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
 	if (!slot) {
 		slot = claim_slot(p, &pos);
 		if (!slot)
 			return no_room(p);
-		meta |= with_buffer(place->index_);
+		meta |= with_buffer(mine.index);
 	} else if (place->room == PGAS_ANNEX_BYTES) {
 		meta |= with_flag(PGAS_SLOT_ANNEX);
 	}
@@ -333,12 +354,12 @@ int shm_publish(peer &dest, fi_pgas_place *place, size_t head_len, size_t len)
 		if (twice)
 			pgas_copy_few(slot->payload, place->buf, twice);
 	}
-	if (!place->slot_)
-		buffer_left(p, place->index_); // our process does not access it any more
+	if (!mine.slot)
+		buffer_left(p, mine.index); // our process does not access it any more
 	slot->meta = meta;
 	slot->len = len;
 	hand_over(p, slot, pos);
-	if (place->line_)
+	if (is_counted(place))
 		p->places--;
 	return 0;
 }
@@ -346,15 +367,16 @@ int shm_publish(peer &dest, fi_pgas_place *place, size_t head_len, size_t len)
 void shm_abandon(peer &dest, fi_pgas_place *place)
 {
 	shm_peer *p = &shm_of(dest);
-	if (auto *slot = static_cast<pgas_slot *>(place->slot_)) {
+	const shm_place &mine = place_of(place);
+	if (pgas_slot *slot = mine.slot) {
 		slot->meta = p->attach | uint64_t{PGAS_KIND_NOTHING} << PGAS_META_KIND_SHIFT;
 		slot->len = 0;
-		hand_over(p, slot, place->at_);
+		hand_over(p, slot, mine.pos);
 	} else {
-		buffer_left(p, place->index_);
-		eager_return(&p->eager.returns[place->index_], place->claim_);
+		buffer_left(p, mine.index);
+		eager_return(&p->eager.returns[mine.index], mine.claim);
 	}
-	if (place->line_)
+	if (is_counted(place))
 		p->places--;
 }
 
