@@ -12,19 +12,19 @@
 namespace pgas {
 namespace {
 
-constexpr bool same(int ours, int libfabrics)
+constexpr bool is_same(int ours, int libfabrics)
 {
 	return ours == libfabrics;
 }
-static_assert(same(PGAS_FI_INT32, FI_INT32) && same(FI_UINT32, FI_INT32 + 1) && same(FI_INT64, FI_INT32 + 2) &&
-	      same(PGAS_FI_UINT64, FI_UINT64));
-static_assert(same(PGAS_FI_SUM, FI_SUM) && same(PGAS_FI_BOR, FI_BOR) && same(PGAS_FI_BAND, FI_BAND) &&
-	      same(PGAS_FI_BXOR, FI_BXOR) && same(PGAS_FI_READ, FI_ATOMIC_READ) &&
-	      same(PGAS_FI_WRITE, FI_ATOMIC_WRITE));
+static_assert(is_same(PGAS_FI_INT32, FI_INT32) && is_same(FI_UINT32, FI_INT32 + 1) && is_same(FI_INT64, FI_INT32 + 2) &&
+	      is_same(PGAS_FI_UINT64, FI_UINT64));
+static_assert(is_same(PGAS_FI_SUM, FI_SUM) && is_same(PGAS_FI_BOR, FI_BOR) && is_same(PGAS_FI_BAND, FI_BAND) &&
+	      is_same(PGAS_FI_BXOR, FI_BXOR) && is_same(PGAS_FI_READ, FI_ATOMIC_READ) &&
+	      is_same(PGAS_FI_WRITE, FI_ATOMIC_WRITE));
 
 constexpr size_t kMaxBytes = size_t{1} << 24; // of one atomic call
 
-int valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
+int report_valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
 {
 	if (!amo_valid(type, op, form))
 		return -FI_EOPNOTSUPP;
@@ -33,7 +33,7 @@ int valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
 	return 0;
 }
 
-bool to_iov(const fi_ioc *src, size_t count, size_t bytes, iovec *dst, size_t total)
+bool fill_iov(const fi_ioc *src, size_t count, size_t bytes, iovec *dst, size_t total)
 {
 	size_t sum = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -73,9 +73,9 @@ int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args
 	o.iov_count = reads_only ? 0 : a.in_count;
 	o.cmp_count = a.form == kAmoCompare ? a.cmp_count : 0;
 	o.res_count = a.form ? a.res_count : 0;
-	if ((!reads_only && (!a.in_count || !to_iov(a.operand, a.in_count, bytes, o.iov, o.len))) ||
-	    (o.cmp_count && !to_iov(a.cmp, a.cmp_count, bytes, o.cmp, o.len)) ||
-	    (o.res_count && !to_iov(a.res, a.res_count, bytes, o.res, o.len)))
+	if ((!reads_only && (!a.in_count || !fill_iov(a.operand, a.in_count, bytes, o.iov, o.len))) ||
+	    (o.cmp_count && !fill_iov(a.cmp, a.cmp_count, bytes, o.cmp, o.len)) ||
+	    (o.res_count && !fill_iov(a.res, a.res_count, bytes, o.res, o.len)))
 		return -FI_EINVAL;
 	if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit)
 		return -FI_EINVAL;
@@ -367,17 +367,17 @@ ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void 
 
 int writevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
 {
-	return valid(type, op_code, count, kAmoPlain);
+	return report_valid(type, op_code, count, kAmoPlain);
 }
 
 int readwritevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
 {
-	return valid(type, op_code, count, kAmoFetch);
+	return report_valid(type, op_code, count, kAmoFetch);
 }
 
 int compwritevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
 {
-	return valid(type, op_code, count, kAmoCompare);
+	return report_valid(type, op_code, count, kAmoCompare);
 }
 
 template <class Buffers>
@@ -417,7 +417,7 @@ int amo_query(fid_domain *, fi_datatype type, fi_op op_code, fi_atomic_attr *att
 		return -FI_EOPNOTSUPP;
 	size_t count;
 	const amo_form form = flags & FI_COMPARE_ATOMIC ? kAmoCompare : flags & FI_FETCH_ATOMIC ? kAmoFetch : kAmoPlain;
-	if (const int err = valid(type, op_code, &count, form))
+	if (const int err = report_valid(type, op_code, &count, form))
 		return err;
 	attr->size = amo_type_bytes(type);
 	attr->count = count;

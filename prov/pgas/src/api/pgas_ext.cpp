@@ -126,7 +126,7 @@ int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) n
 
 // True when everything that this endpoint started before operation number `mark` is complete. Replies that it owes to
 // peers do not count.
-bool flushed(ep_core *ep, uint64_t mark)
+bool is_flushed(ep_core *ep, uint64_t mark)
 {
 	for (wire_ep *base_ep : ep->wires_on()) {
 		const bool waits = !base_ep->pending.empty() && base_ep->pending.front().id < mark;
@@ -147,7 +147,7 @@ int drain(fid_ep *fid) noexcept
 			ep_progress(ep);
 			mark = ep->next_op;
 		}
-		await(ep, [=] { return flushed(ep, mark); });
+		await(ep, [=] { return is_flushed(ep, mark); });
 		return 0;
 	});
 }
@@ -158,12 +158,12 @@ int settled(fid_ep *fid) noexcept
 		ep_core *ep = core_of(fid);
 		scoped_lock lock(ep->dom->mutex);
 		await_progress(ep);
-		return flushed(ep, ep->next_op);
+		return is_flushed(ep, ep->next_op);
 	});
 }
 
 // True when no later operation can overtake an earlier one of this endpoint.
-bool all_in_order(const ep_core *ep)
+bool keeps_order(const ep_core *ep)
 {
 	const auto keeps_all = [](const wire_ep *base_ep) { return !(base_ep->ops->caps & kWireFlushes); };
 	if (!ep->one_sided && std::ranges::all_of(ep->wires_on(), keeps_all))
@@ -181,7 +181,7 @@ int fence(fid_ep *fid) noexcept
 			scoped_lock lock(ep->dom->mutex);
 			mark = ep->next_op;
 		}
-		await(ep, [=] { return all_in_order(ep) || flushed(ep, mark); });
+		await(ep, [=] { return keeps_order(ep) || is_flushed(ep, mark); });
 		return 0;
 	});
 }
@@ -211,7 +211,7 @@ size_t reason(fid_ep *fid, fi_addr_t addr, char *text, size_t room) noexcept
 }
 
 // With FI_THREAD_COMPLETION the endpoints belong to different threads.
-bool one_owner(const domain *dom)
+bool has_one_owner(const domain *dom)
 {
 	return dom->threading != FI_THREAD_COMPLETION;
 }
@@ -220,7 +220,7 @@ int progress(fid_domain *f) noexcept
 {
 	return guard([&]() -> int {
 		domain *dom = domain_of(&f->fid);
-		return one_owner(dom) ? domain_look(dom) : -FI_EOPNOTSUPP;
+		return has_one_owner(dom) ? domain_look(dom) : -FI_EOPNOTSUPP;
 	});
 }
 
@@ -228,7 +228,7 @@ int wait(fid_domain *f, uint64_t max_ns) noexcept
 {
 	return guard([&]() -> int {
 		domain *dom = domain_of(&f->fid);
-		return one_owner(dom) ? domain_look_or_sleep(dom, max_ns) : -FI_EOPNOTSUPP;
+		return has_one_owner(dom) ? domain_look_or_sleep(dom, max_ns) : -FI_EOPNOTSUPP;
 	});
 }
 
@@ -253,7 +253,7 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 // A thread that polls when there is nothing to take does not take the lock. The two words of the queue's front change
 // under the lock one after the other: a thread that reads one old and one new word finds nothing now, and something at
 // its next poll.
-bool surely_nothing(const ep_core *ep)
+bool has_nothing_to_take(const ep_core *ep)
 {
 	if (!ep->dom->mutex.enabled() || !pgas_load_relaxed(&ep->in_place) || !ep->rx_cq || ep->must_look())
 		return false;
@@ -274,7 +274,7 @@ void update_poll_heads(ep_core *ep)
 int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 {
 	ep_core *ep = core_of(fid);
-	if (surely_nothing(ep))
+	if (has_nothing_to_take(ep))
 		return -FI_EAGAIN;
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
@@ -396,7 +396,7 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 }
 
 // The peer that a place belongs to, even if it is dead; null: the address has another peer or connection by now.
-peer *place_holder(ep_core *ep, const fi_pgas_place *place)
+peer *find_holder(ep_core *ep, const fi_pgas_place *place)
 {
 	const place_words &words = words_of(*place);
 	peer *p = words.peer < ep->peers.size() ? ep->peers[words.peer].get() : nullptr;
@@ -410,7 +410,7 @@ int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t l
 		return publish_as_thread(*open_peers_of(ep)[words_of(*place).peer], place, head_len, len);
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
-		peer *p = place_holder(ep, place);
+		peer *p = find_holder(ep, place);
 		if (!p)
 			return -FI_ECONNRESET;
 		const int rc = len <= place->room && head_len <= len ? g_host.publish(*p, place, head_len, len)
@@ -429,7 +429,7 @@ void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
 		return g_host.abandon(p, place);
 	}
 	scoped_lock lock(ep->dom->mutex);
-	if (peer *p = place_holder(ep, place))
+	if (peer *p = find_holder(ep, place))
 		g_host.abandon(*p, place);
 }
 
