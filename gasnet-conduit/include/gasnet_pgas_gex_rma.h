@@ -95,11 +95,7 @@ PGAS_EXPORT gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, con
 /* budget: 2 instructions on aarch64, and of x86_64 part of one */
 PGAS_HOT uint64_t gasneti_tm_window(gex_TM_t tm, gex_Rank_t rank)
 {
-	const uint64_t *windows = tm->windows;
-#if defined(__aarch64__)
-	__asm__("" : "+r"(windows)); /* or the compiler adds the array's offset to the rank, one instruction more */
-#endif
-	return windows[rank];
+	return tm->windows[rank];
 }
 
 /* budget: 8 instructions for a constant 8 bytes, 7 of a get (paths.def: gex_put_nbi, gex_put, gex_get) */

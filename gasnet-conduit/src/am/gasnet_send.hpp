@@ -98,7 +98,6 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbyte
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
 	pgas_hot_describe(&c, pos + nbytes, PGAS_KIND_MSG, 0);
-	__asm__("" : "+r"(word)); // recounting the arguments is cheaper than keeping their number across the claim
 	const size_t n = word_args(word);
 	word += gasneti_front.word + word_with_payload(pos);
 	memcpy(c.slot->plain, &word, sizeof word);

@@ -58,18 +58,26 @@ PGAS_HOT void pgas_copy_out(void *shared, const void *src, size_t len)
 }
 
 /*
- * Copies a small, variable number of bytes: at most a slot. On x86_64, compilers that know the bound turn memcpy into
- * "rep movs", whose startup alone takes as long as claiming the slot. On other machines they call memcpy, which is
- * shorter than the moves here.
+ * Copies a small, variable number of bytes: fewer than a slot has (128). On x86_64, compilers that know the bound turn
+ * memcpy, and a loop, into "rep movs", whose startup alone takes as long as claiming the slot. On other machines they
+ * call memcpy, which is shorter than the moves here.
  */
 PGAS_HOT void pgas_copy_few(void *dst, const void *src, size_t len)
 {
 #if defined(__x86_64__)
 	char *t = (char *)dst;
 	const char *f = (const char *)src;
-	for (; len >= 16; len -= 16, t += 16, f += 16) {
+	if (len & 64) {
+		__builtin_memcpy(t, f, 64);
+		t += 64, f += 64;
+	}
+	if (len & 32) {
+		__builtin_memcpy(t, f, 32);
+		t += 32, f += 32;
+	}
+	if (len & 16) {
 		__builtin_memcpy(t, f, 16);
-		__asm__("" : "+r"(t)); /* or this loop becomes a memcpy again */
+		t += 16, f += 16;
 	}
 	if (len & 8) {
 		__builtin_memcpy(t, f, 8);

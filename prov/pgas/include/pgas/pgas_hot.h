@@ -68,14 +68,11 @@ PGAS_HOT void pgas_hot_count(struct pgas_counter *counter, uint32_t hot, int che
 
 /*
  * For the tables' entries. Converts a key-0 address to the offset that the checked path compares and adds to the base;
- * pgas_hot_addr() converts it back for the cold exit. The compiler must not see that the two cancel out, or it keeps
- * both values in registers.
+ * pgas_hot_addr() converts it back for the cold exit, so that the hot path needs a register for one of the two only.
  */
 PGAS_HOT uint64_t pgas_hot_offset(const struct pgas_ep *ep, uint64_t addr)
 {
-	uint64_t off = addr - ep->bias;
-	__asm__("" : "+r"(off));
-	return off;
+	return addr - ep->bias;
 }
 
 PGAS_HOT uint64_t pgas_hot_addr(const struct pgas_ep *ep, uint64_t off)
@@ -84,13 +81,13 @@ PGAS_HOT uint64_t pgas_hot_addr(const struct pgas_ep *ep, uint64_t off)
 }
 
 /*
- * Makes the cold exit of an entry with arguments on the stack an ordinary call. A tail call would rebuild them in
- * place, for which gcc keeps all of them in saved registers, on the hot path too.
+ * For the cold exit of an entry with arguments on the stack: its result, 0 or an error. Work that is left after the
+ * call keeps it an ordinary one: a tail call would rebuild the arguments in place, and keep them in registers until
+ * then.
  */
 PGAS_HOT intptr_t pgas_hot_exit(intptr_t ret)
 {
-	__asm__("" : "+r"(ret));
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 /*

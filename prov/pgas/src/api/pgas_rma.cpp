@@ -186,55 +186,14 @@ ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 			       m->rma_iov_count, m->context, m->data, flags, false);
 }
 
-// pgas_hot_window() for 8 bytes in two steps, for the most frequent entry, which has no register and no instruction to
-// spare. First the entry of a rank below rank_limit: the compiler must not see how it is computed, or it keeps the rank
-// as well. rank_of() converts it back for the cold exit.
-[[gnu::always_inline]] inline const pgas_window_check *entry_of(const pgas_ep *ep, fi_addr_t rank)
-{
-	const pgas_window_check *c = &ep->check[rank];
-	__asm__("" : "+r"(c));
-	return c;
-}
-
-fi_addr_t rank_of(const pgas_ep *ep, const pgas_window_check *c)
-{
-	return static_cast<fi_addr_t>(c - pgas_load_relaxed(&ep->check));
-}
-
-// May 8 bytes be accessed at off? If so, zero is 0, in a register that need not be cleared for the caller's return.
-[[gnu::always_inline]] inline bool may_touch8(const pgas_window_check *c, uint64_t off, uint64_t &zero)
-{
-	// pairs with store_release in publish_window(): bound8 is written last, so the rest is complete
-	if (PGAS_UNLIKELY(off >= pgas_load_word_acquire(&c->bound8)))
-		return false;
-	// pairs with store_release in key_table::close(): a closed region has another value
-	zero = pgas_load_acquire(c->live);
-#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
-	bool differs;
-	__asm__("sub %2, %0" : "+r"(zero), "=@ccnz"(differs) : "m"(c->live_value));
-	return PGAS_LIKELY(!differs);
-#else
-	zero -= c->live_value;
-	return PGAS_LIKELY(zero == 0);
-#endif
-}
-
 // Only in the table of endpoints whose injects are MAGIC_HOT: needs no test of the word.
-// budget: 22 instructions with the call through the table (paths.def: fi_inject_write_table)
+// budget: 24 instructions with the call through the table (paths.def: fi_inject_write_table)
 ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
-	if (is_8_bytes(len, key) && PGAS_LIKELY(dest < ep->rank_limit)) {
-		const pgas_window_check *there = entry_of(ep, dest);
-		uint64_t zero;
-		if (PGAS_LIKELY(may_touch8(there, off, zero))) {
-			pgas_copy_out(reinterpret_cast<void *>(there->base + off), buf, 8);
-			pgas_hot_count(ep->wr_cntr, PGAS_MAGIC_HOT, PGAS_CHECKED);
-			return static_cast<ssize_t>(zero);
-		}
-		dest = rank_of(ep, there);
-	}
+	if (is_8_bytes(len, key) && PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, off, 0, PGAS_CHECKED)))
+		return 0;
 	return inject_word(f, buf, len, dest, pgas_hot_addr(ep, off), key);
 }
 
