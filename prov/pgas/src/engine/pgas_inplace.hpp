@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the opaque words of fi_ext_pgas.h hold: of a message that is read where it arrived, and of a place that is filled
-// where the message will be read. Programs allocate these structs, so their size is part of the ABI.
+// What the opaque words of fi_ext_pgas.h hold: of a message that is read where it arrived, and of a place that is
+// filled where the message will be read. Programs allocate these structs, so their size is part of the ABI.
 #pragma once
 
 #include <cstddef>
