@@ -32,19 +32,22 @@ void progress(cntr_core *c)
 		ep_progress(ep);
 }
 
-uint64_t read(fid_cntr *f) noexcept
+PGAS_COLD uint64_t read_after_progress(fid_cntr *f)
 {
-	uint64_t value;
-	if (pgas_hot_cntr_read(reinterpret_cast<pgas_cntr *>(f), &value))
-		return value;
 	cntr_core *c = core_of_cntr(f);
 	guard([&] {
 		progress(c);
 		return 0;
 	});
-	value = cntr_value(c);
+	const uint64_t value = cntr_value(c);
 	pgas_fence_full(); // what was counted is visible to all threads before the caller continues
 	return value;
+}
+
+uint64_t read(fid_cntr *f) noexcept
+{
+	uint64_t value;
+	return pgas_hot_cntr_read(reinterpret_cast<pgas_cntr *>(f), &value) ? value : read_after_progress(f);
 }
 
 uint64_t readerr(fid_cntr *f) noexcept
