@@ -309,7 +309,7 @@ PGAS_HOT int gasneti_nothing_arrived(void)
 			       : pgas_hot_cq_empty(gasneti_front.arrivals);
 }
 
-/* budget: 9 instructions when nothing is there, 12 with threads (paths.def: gasnet_ampoll, gasnet_ampoll_par) */
+/* budget: 10 instructions when nothing is there, 13 with threads (paths.def: gasnet_ampoll, gasnet_ampoll_par) */
 static inline int gasnet_AMPoll(void)
 {
 	if (PGAS_LIKELY(gasneti_nothing_arrived()))

@@ -17,7 +17,7 @@
 /* Keeps operands in argument registers, as a caller would have them: the compiler must not make a copy that knows their
  * values. */
 #ifdef __clang__
-#define DRIVER_NOINLINE __attribute__((noinline))
+#define DRIVER_NOINLINE __attribute__((noinline, used))
 #else
 #define DRIVER_NOINLINE __attribute__((noipa))
 #endif

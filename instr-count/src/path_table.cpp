@@ -28,16 +28,30 @@ uint64_t number(const std::string &field, const std::string &source, size_t line
 	return value;
 }
 
-// A budget: a number, or =NAME for the budget of an earlier path.
-uint64_t budget_of(const path_table &table, const std::string &field, uint64_t path_entry::*which,
-		   const std::string &source, size_t line)
+#ifdef __clang__
+constexpr bool kByClang = true;
+#else
+constexpr bool kByClang = false;
+#endif
+constexpr uint64_t kSameForAll = 20; // budgets up to this hold whatever the compiler
+
+// A budget: a number, GCC/CLANG, or =NAME for the budget of an earlier path.
+budget_pair budget_of(const path_table &table, const std::string &field, budget_pair path_entry::*which,
+		      const std::string &source, size_t line)
 {
-	if (!field.starts_with('='))
-		return number(field, source, line);
-	const path_entry *other = table.find(field.substr(1));
-	if (other == nullptr)
-		bad_line(source, line, "'" + field + "': there is no such path above");
-	return other->*which;
+	if (field.starts_with('=')) {
+		const path_entry *other = table.find(field.substr(1));
+		if (other == nullptr)
+			bad_line(source, line, "'" + field + "': there is no such path above");
+		return other->*which;
+	}
+	const size_t slash = field.find('/');
+	const uint64_t gcc = number(field.substr(0, slash), source, line);
+	if (slash == std::string::npos)
+		return {gcc, gcc};
+	if (gcc <= kSameForAll)
+		bad_line(source, line, "'" + field + "': a budget up to 20 is the same for all compilers");
+	return {gcc, number(field.substr(slash + 1), source, line)};
 }
 
 // Calls take(fields, line number) for each line that is not empty or a comment.
@@ -72,7 +86,8 @@ void parse_directive(path_table &table, const std::vector<std::string> &f, const
 
 uint64_t path_entry::budget() const
 {
-	return strcmp(arch::kName, "x86_64") == 0 ? budget_x86_64 : budget_aarch64;
+	const budget_pair &here = strcmp(arch::kName, "x86_64") == 0 ? budget_x86_64 : budget_aarch64;
+	return kByClang ? here.clang : here.gcc;
 }
 
 void path_table::parse_paths(const std::string &text, const std::string &source)

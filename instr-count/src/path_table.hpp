@@ -17,6 +17,11 @@ struct layer_rule {
 	std::string source_patterns;
 };
 
+// The budgets of a path on one kind of machine: the largest counts of code that gcc made, and that clang made.
+struct budget_pair {
+	uint64_t gcc = 0, clang = 0; // 0: not set
+};
+
 struct path_entry {
 	std::string name;
 	std::string who; // "ours", "hand", or the peer's name
@@ -24,11 +29,11 @@ struct path_entry {
 	std::string launcher; // "-" for a plain process
 	unsigned pes = 1;
 	std::string entry, boundary;
-	uint64_t budget_x86_64 = 0, budget_aarch64 = 0; // 0: not set
-	std::string figure;                             // "6:int_p" or "-"
+	budget_pair budget_x86_64, budget_aarch64;
+	std::string figure; // "6:int_p" or "-"
 	std::string description;
 
-	uint64_t budget() const; // for the machine we run on
+	uint64_t budget() const; // for the machine we run on, and the compiler that built us and the drivers
 	// Whether its processes act as several hosts, which the driver's last word says.
 	bool several_hosts() const { return to_another_host() || driver.ends_with(" linked"); }
 	bool to_another_host() const { return driver.ends_with(" far") || driver.ends_with(" verbs"); }

@@ -17,6 +17,7 @@ awk -F'|' 'function cut(s) { gsub(/^ +| +$/, "", s); return s }
 	/^[a-z]/ && NF == 10 {
 		name = cut($1)
 		budget = cut($7)
+		sub(/\/.*/, "", budget) # the numbers are of gcc
 		if (budget ~ /^=/)
 			budget = of[substr(budget, 2)]
 		of[name] = budget

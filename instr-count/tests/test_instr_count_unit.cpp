@@ -66,8 +66,8 @@ void test_paths_good_lines_are_read(void **)
 	path_table table = sample();
 	assert_int_equal(table.paths.size(), 2);
 	assert_string_equal(table.paths[0].driver.c_str(), "drv arg");
-	assert_int_equal(table.paths[0].budget_x86_64, 11);
-	assert_int_equal(table.paths[0].budget_aarch64, 12);
+	assert_int_equal(table.paths[0].budget_x86_64.gcc, 11);
+	assert_int_equal(table.paths[0].budget_aarch64.clang, 12);
 	assert_int_equal(table.paths[1].pes, 2);
 	assert_string_equal(table.launchers["run"].c_str(), "launcher -n %n --");
 	assert_int_equal(table.published[0].count, 388);
@@ -78,8 +78,14 @@ void test_paths_good_lines_are_read(void **)
 	table.parse_paths("four | ours | d | - | f | return | =" + table.paths[0].name + " | =" + table.paths[0].name +
 				  " | - | as much as the first\n",
 			  "t");
-	assert_int_equal(table.paths[2].budget_x86_64, 11);
-	assert_int_equal(table.paths[2].budget_aarch64, 12);
+	assert_int_equal(table.paths[2].budget_x86_64.gcc, 11);
+	assert_int_equal(table.paths[2].budget_aarch64.gcc, 12);
+	table.parse_paths("five | ours | d | - | f | return | 40/52 | 61 | - | longer by clang\n"
+			  "six | ours | d | - | f | return | =five | =five | - | as much\n",
+			  "t");
+	assert_int_equal(table.paths[4].budget_x86_64.gcc, 40);
+	assert_int_equal(table.paths[4].budget_x86_64.clang, 52);
+	assert_int_equal(table.paths[4].budget_aarch64.clang, 61);
 }
 
 void test_paths_bad_lines_are_refused(void **)
@@ -90,6 +96,9 @@ void test_paths_bad_lines_are_refused(void **)
 		"a | ours | d | - | f | return | 1 | =a | - | text\n",
 		"a | ours | d | - | f | return | x | 1 | - | text\n",
 		"a | ours | d | - | f | return | -1 | 1 | - | text\n",
+		"a | ours | d | - | f | return | 20/21 | 1 | - | text\n",
+		"a | ours | d | - | f | return | 40/ | 1 | - | text\n",
+		"a | ours | d | - | f | return | 40/50/60 | 1 | - | text\n",
 		"a | ours | d | nolauncher:2 | f | return | 1 | 1 | - | text\n",
 		"a | ours | d | - | f | sideways | 1 | 1 | - | text\n",
 		"a | ours | d | - |  | return | 1 | 1 | - | text\n",

@@ -76,7 +76,7 @@ PGAS_HOT bool amo_hot(context *c, const void *dest, int pe, const Bits *buf, [[m
 	return true;
 }
 
-// budget: 12 instructions with the return (paths.def: shmem_long_atomic_add)
+// budget: 13 instructions with the return (paths.def: shmem_long_atomic_add)
 template <pgas_hot_op Op, class T>
 PGAS_HOT void amo(context *c, T *dest, T value, int pe, const char *name = kAmo)
 {
@@ -86,7 +86,7 @@ PGAS_HOT void amo(context *c, T *dest, T value, int pe, const char *name = kAmo)
 	cold_amo(c, dest, pe, fabric_type<T>(), fabric_op<Op>(), v, 0, false, name);
 }
 
-// budget: 12 instructions with the return (paths.def: shmem_long_atomic_fetch_add)
+// budget: 13 instructions with the return (paths.def: shmem_long_atomic_fetch_add)
 template <pgas_hot_op Op, class T>
 PGAS_HOT T amo_fetch(context *c, T *dest, T value, int pe, const char *name = kAmo)
 {
