@@ -180,8 +180,8 @@ typedef struct {
 
 /*
  * What inline calls read. Only gasnet_init and gasnet_attach write it, apart from `arrivals`, which the library also
- * changes later (polls_update). Before that all pointers lead to fronts whose magic words and windows are zero, so that
- * every call takes its cold exit, which reports what is wrong.
+ * changes later (progress_update). Before that all pointers lead to fronts whose magic words and windows are zero, so
+ * that every call takes its cold exit, which reports what is wrong.
  */
 struct gasneti_front {
 	struct pgas_ep *am; /* active messages */

@@ -9,7 +9,7 @@
 //   gasnet_look_job    when the job begins and ends; what tools/ needs
 #pragma once
 
-#include "core/gasnet_profile.h"
+#include "job/gasnet_profile.h"
 #include "tool_figures.hpp"
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From a message to its handler: 17 possible numbers of arguments, with and without a payload.
-#include "kinds/gasnet_kinds.hpp"
+#include "gasnet_handlers.hpp"
 #include "gasnet_message.hpp"
 
 #include <cstdio>
@@ -175,6 +175,14 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 }
 
 } // namespace
+
+char *allocate(size_t bytes) noexcept
+{
+	auto *room = static_cast<char *>(aligned_alloc(16, (bytes + 15) / 16 * 16));
+	if (!room)
+		fail("out of memory for a message of %zu bytes", bytes);
+	return room;
+}
 
 void run_medium_own(uint64_t word, void *payload, size_t nbytes, const arg *args) noexcept
 {

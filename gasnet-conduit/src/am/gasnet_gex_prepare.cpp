@@ -423,6 +423,13 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t
 	return prepare_other(dest, word, client_buf, least, most, flags);
 }
 
+extern "C" gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
+						 size_t least, size_t most, gex_Flags_t flags) noexcept
+{
+	word += pair_bits("gex_AM_Prepare", tm, rank);
+	return gasneti_prepare_request(rank, word, client_buf, least, most, flags);
+}
+
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,
 						  size_t least, size_t most, gex_Flags_t flags) noexcept
 {

@@ -3,7 +3,6 @@
 // GASNet-EX's active messages with a fixed payload, where the inline path of gasnet_pgas_gex_am.h ends. Its calls do
 // not return errors, so an error ends the job. gasnet_send.cpp explains why there are no deadlocks.
 #include "gasnet_gex_send.hpp"
-#include "kinds/gasnet_objects.hpp"
 
 namespace gasnet {
 namespace {
@@ -60,8 +59,8 @@ void put_long(gasnet_node_t node, uint64_t word, void *dst, const void *src, siz
 	if (PGAS_LIKELY(!word_at(word)))
 		return put_payload(node, dst, src, nbytes);
 	const unsigned kind = word_kind(word);
-	put_payload_at(kind & GASNETI_REPLY ? reply_name(GASNETI_LONG) : request_name(GASNETI_LONG), node,
-		       word_at(word), dst, src, nbytes);
+	g_pair_calls->put_payload(kind & GASNETI_REPLY ? reply_name(GASNETI_LONG) : request_name(GASNETI_LONG), node,
+				  word_at(word), dst, src, nbytes);
 }
 
 // The payload of a long message must not arrive if the message cannot follow, so its slot is claimed first. The
@@ -261,24 +260,13 @@ extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const vo
 
 // --- through pairs of endpoints --------------------------------------------------------------------------------------
 
-namespace {
-
-// The endpoint bits of the word for this pair.
-uint64_t ends_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
-{
-	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_AM);
-	return word_with_ends(p->local->index, p->remote);
-}
-
-} // namespace
-
 extern "C" int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes,
 				  gex_Flags_t flags) noexcept
 {
 	check_gex_request(GASNETI_SHORT);
 	message_head m;
 	memcpy(&m, message, bytes);
-	m.word += ends_of(request_name(GASNETI_SHORT), tm, rank);
+	m.word += pair_bits(request_name(GASNETI_SHORT), tm, rank);
 	gasnet_AMPoll();
 	return send_gex_request(rank, &m, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
@@ -286,7 +274,7 @@ extern "C" int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *mess
 extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes,
 				   const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
-	word += ends_of(request_name(GASNETI_MEDIUM), tm, rank);
+	word += pair_bits(request_name(GASNETI_MEDIUM), tm, rank);
 	gasnet_AMPoll();
 	return medium_other(rank, word, src, nbytes, args, flags);
 }
@@ -294,13 +282,6 @@ extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, 
 extern "C" int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes, void *dst,
 				 const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
-	word += ends_of(request_name(GASNETI_LONG), tm, rank);
+	word += pair_bits(request_name(GASNETI_LONG), tm, rank);
 	return gasneti_gex_request_long(rank, word, src, nbytes, dst, args, flags);
-}
-
-extern "C" gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
-						 size_t least, size_t most, gex_Flags_t flags) noexcept
-{
-	word += ends_of("gex_AM_Prepare", tm, rank);
-	return gasneti_prepare_request(rank, word, client_buf, least, most, flags);
 }

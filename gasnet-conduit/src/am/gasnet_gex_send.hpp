@@ -4,6 +4,7 @@
 // waiting.
 #pragma once
 
+#include "core/gasnet_objects.hpp"
 #include "gasnet_send.hpp"
 
 namespace gasnet {
@@ -12,6 +13,13 @@ namespace gasnet {
 void check_gex_request(unsigned kind) noexcept;
 void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept;
 void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept;
+
+// The bits of a word that name the endpoints of this pair.
+inline uint64_t pair_bits(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_AM);
+	return word_with_ends(p->local->index, p->remote);
+}
 
 int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		       const gasnet_handlerarg_t *args, bool now) noexcept;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Handlers of endpoints: registering them, and what a handler can query about the message that runs it.
-#include "kinds/gasnet_kinds.hpp"
+#include "gasnet_handlers.hpp"
+#include "gasnet_message.hpp"
 
 #include <pgas/pgas_base.hpp>
 

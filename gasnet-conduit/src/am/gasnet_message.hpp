@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The layout of a message: the fields of its word, and how it gets into the target's ring.
+// The layout of a message: the fields of its word, how it gets into the target's ring, and what runs its handler.
 #pragma once
 
-#include "core/gasnet_state.hpp"
+#include "core/gasnet_core.hpp"
 
 #include <cstring>
+
+struct gasneti_token {
+	gasnet_node_t source;
+	// Kept together, with a fourth byte to make a word, because a single store initialises them.
+	bool replied;
+	uint8_t sender, receiver; // indexes of the sending and receiving endpoints
+	uint8_t zero;
+	uint32_t word; // the lower half of the message's word; its fields are extracted on demand
+
+	bool request() const noexcept { return !(word >> GASNETI_WORD_KIND & GASNETI_REPLY); }
+	bool is_long() const noexcept { return (word >> GASNETI_WORD_KIND & GASNETI_CATEGORY) == GASNETI_LONG; }
+	uint8_t handler() const noexcept { return static_cast<uint8_t>(word); }
+};
 
 namespace gasnet {
 
@@ -81,7 +94,31 @@ inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, 
 // gasnet_outbox.cpp. Sends now or later. For replies: runs no handlers and does not wait.
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		  size_t data_bytes) noexcept;
-// Ends the job, for a message that cannot be sent.
-[[noreturn, gnu::cold]] void lost(const char *call, gasnet_node_t node, int err) noexcept;
+// gasnet_outbox.cpp: sends replies that found no room before; true if none is left
+bool outbox_push_some() noexcept;
+extern size_t g_outbox_count; // written under a lock
+inline bool outbox_push() noexcept
+{
+	return PGAS_LIKELY(pgas_load_relaxed(&g_outbox_count) == 0) || outbox_push_some();
+}
+
+// gasnet_receive.cpp: runs the handler of a message from this node to itself, inside the call that sends it. The
+// handler gets the message in place.
+void run_here(const void *message, size_t bytes) noexcept;
+extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
+inline bool in_handler() noexcept
+{
+	return t_in_handler;
+}
+
+// gasnet_dispatch.cpp. Runs the handler of one message. False if the message is malformed. head: word and arguments,
+// which need not lie in front of the payload.
+bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
+// The same for a medium message from this node to itself, in pieces. run_medium_own gives the handler the payload
+// itself, run_medium_here a copy.
+void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+void run_medium_here(uint64_t word, const void *src, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+// Room for a copy of a message, aligned as a received payload is.
+char *allocate(size_t bytes) noexcept;
 
 } // namespace gasnet

@@ -4,7 +4,6 @@
 // enough.
 #include "gasnet_message.hpp"
 
-#include <cstdio>
 #include <deque>
 
 #include <pgas/pgas_base.hpp>
@@ -23,21 +22,6 @@ std::deque<waiting_reply> g_outbox;
 } // namespace
 
 size_t g_outbox_count = 0;
-
-void lost(const char *call, gasnet_node_t node, int err) noexcept
-{
-	const bool gone = err == -FI_EHOSTUNREACH || err == -FI_ECONNRESET || err == -FI_ENOTCONN ||
-			  err == -FI_ETIMEDOUT;
-	if (gone)
-		lost_while_leaving();
-	char why[200];
-	const auto told = [&](fid_ep *ep) { return g.net.ops->reason(ep, node, why, sizeof why) != 0; };
-	if (!gone || !(told(g.am) || told(g.rma)))
-		snprintf(why, sizeof why, "%s", pgas_strerror(-err));
-	if (gone && node < g.host_names.size())
-		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, why);
-	fail("%s: to node %u: %s", call, node, why);
-}
 
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {

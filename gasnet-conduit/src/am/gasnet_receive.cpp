@@ -7,15 +7,12 @@
 // Handlers run in the thread that polls, never inside another handler. But a message that a node sends to itself is
 // handled in the call that sends it, a reply inside the handler that replies. With threads several handlers may run at
 // once.
-#include "coll/gasnet_images.hpp"
+#include "core/gasnet_progress.hpp"
 #include "gasnet_message.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-
-#include <pgas/pgas_base.hpp>
-#include <teams/teams_nb.hpp>
 
 namespace gasnet {
 namespace {
@@ -93,58 +90,8 @@ void next_takes_first(size_t count)
 		fail("active messages: %s", pgas_strerror(e.err));
 }
 
-// Other nodes need work that any progress does, and a leader passes the barrier on.
-bool serve()
-{
-	const bool moved = g.net.ops->progress(g.net.domain) == 1;
-	if (g.far)
-		barrier_pass_on();
-	return moved;
-}
-
-void wait_turn_serving(pgas_backoff *wait)
-{
-	const bool served = serve();
-	const bool moved = coll_progress() || served; // both get a turn
-	const bool handled = g.attached && !in_handler() && receive_some();
-	outbox_push();
-	if (moved || handled)
-		wait->polls = 0;
-	else
-		wait_pause(wait);
-}
-
-pthread_mutex_t g_polls_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-} // namespace
-
-__thread bool t_in_handler = false;
-
-char *allocate(size_t bytes) noexcept
-{
-	auto *room = static_cast<char *>(aligned_alloc(16, (bytes + 15) / 16 * 16));
-	if (!room)
-		fail("out of memory for a message of %zu bytes", bytes);
-	return room;
-}
-
-void run_here(const void *message, size_t bytes) noexcept
-{
-	const auto *pos = static_cast<const char *>(message);
-	run(pos, pos, bytes);
-}
-
-// Called after any change of what is tested here, so the last caller to acquire the mutex sees everything.
-void polls_update() noexcept
-{
-	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
-	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || images_under_way() || tool_here() ||
-			   (pgas_load_relaxed(&g.serves) && !g.far);
-	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
-	pgas_store_relaxed(&gasneti_front.arrivals, look);
-}
-
-bool receive_some() noexcept
+// Runs the handlers of received messages; true if there were any.
+bool receive_some()
 {
 	if (queue_is_empty())
 		return false;
@@ -174,6 +121,34 @@ bool receive_some() noexcept
 	return handled > 0;
 }
 
+// Work that other nodes need and any progress does.
+bool serve()
+{
+	return g.net.ops->progress(g.net.domain) == 1;
+}
+
+void wait_turn_serving(pgas_backoff *wait)
+{
+	const bool served = serve();
+	const bool moved = progress_some() || served; // both get a turn
+	const bool handled = g.attached && !in_handler() && receive_some();
+	outbox_push();
+	if (moved || handled)
+		wait->polls = 0;
+	else
+		wait_pause(wait);
+}
+
+} // namespace
+
+__thread bool t_in_handler = false;
+
+void run_here(const void *message, size_t bytes) noexcept
+{
+	const auto *pos = static_cast<const char *>(message);
+	run(pos, pos, bytes);
+}
+
 } // namespace gasnet
 
 using namespace gasnet;
@@ -188,7 +163,7 @@ extern "C" int gasneti_poll(void) noexcept
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
 		serve();
 	receive_some();
-	coll_progress();
+	progress_some();
 	outbox_push();
 	return GASNET_OK;
 }
@@ -210,7 +185,7 @@ extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 	if (in_handler())
 		return;
 	const bool handled = g.attached && receive_some();
-	if (coll_progress() || handled)
+	if (progress_some() || handled)
 		wait->polls = 0;
 	else
 		wait_pause(wait);

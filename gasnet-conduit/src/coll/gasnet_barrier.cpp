@@ -11,7 +11,8 @@
 // into one, puts that to the leaders of the other hosts, joins theirs, and publishes the outcome to its nodes. Two
 // words in turn are enough there too: a leader sends number k + 2 only when all of its nodes have completed k + 1, so
 // every leader has completed k.
-#include "core/gasnet_state.hpp"
+#include "gasnet_coll.hpp"
+#include "rma/gasnet_rma.hpp"
 
 #include <pgas/pgas_base.hpp>
 
@@ -91,7 +92,7 @@ bool g_waits_for_me;
 void polls_pass_on(bool enabled)
 {
 	pgas_store_relaxed(&g_waits_for_me, enabled);
-	polls_update();
+	progress_update();
 }
 
 // Does a leader's part as far as possible. The mutex is held.
@@ -164,13 +165,15 @@ bool barrier_wants_polls() noexcept
 	return pgas_load_relaxed(&g_waits_for_me);
 }
 
-void barrier_pass_on() noexcept
+// Always false: what a leader passes on lets other nodes go on, and this one only later.
+bool barrier_pass_on() noexcept
 {
 	if (!pgas_load_relaxed(&g_barrier.open) || !is_leader())
-		return;
+		return false;
 	const pgas::mutex_holder lock(g_pass_mutex, kThreads);
 	if (g_barrier.open && !g_barrier.complete)
 		pass_on();
+	return false;
 }
 
 } // namespace gasnet

@@ -2,7 +2,7 @@
 //
 // GASNet-EX's collectives: operations of teams/ (teams_nb.hpp) presented as events. Every poll, wait and test of this
 // node advances them; while one is in progress every poll enters the library.
-#include "gasnet_images.hpp"
+#include "gasnet_coll.hpp"
 
 #include <cstdlib>
 
@@ -31,7 +31,7 @@ bool finish(gasneti_op *op, const char *)
 		g.net.ops->progress(g.net.domain);
 	const bool over = teams::finished(event->operation);
 	if (!teams::under_way())
-		polls_update();
+		progress_update();
 	if (!over)
 		return false;
 	event->magic = 0;
@@ -64,19 +64,21 @@ gex_Event_t coll_event_of(teams::operation *operation) noexcept
 	event->magic = kEvent;
 	event->finish = finish;
 	event->operation = operation;
-	polls_update();
+	progress_update();
 	return event;
+}
+
+bool coll_under_way() noexcept
+{
+	return teams::under_way() != 0;
 }
 
 bool coll_progress() noexcept
 {
-	bool moved = false;
-	if (teams::under_way()) {
-		moved = teams::progress();
-		if (!teams::under_way())
-			polls_update();
-	}
-	return (PGAS_UNLIKELY(images_under_way()) && images_progress()) || moved; // both get a turn
+	const bool moved = teams::progress();
+	if (!teams::under_way())
+		progress_update();
+	return moved;
 }
 
 int coll_root(const char *call, gex_TM_t tm, gex_Rank_t root) noexcept

@@ -136,7 +136,7 @@ void team_notify(gex_TM_t tm, int id, int flags)
 		fold.size = sizeof(said);
 		b.operation = teams::start_reduce(core, fold, &b.outcome, &b.mine, 1, teams::kEverywhere);
 	}
-	polls_update();
+	progress_update();
 }
 
 int team_try(const char *call, gex_TM_t tm, int id, int flags)
@@ -149,7 +149,7 @@ int team_try(const char *call, gex_TM_t tm, int id, int flags)
 		return GASNET_ERR_NOT_READY;
 	b.operation = nullptr;
 	b.open = false;
-	polls_update();
+	progress_update();
 	return answer(b.outcome, id, flags);
 }
 

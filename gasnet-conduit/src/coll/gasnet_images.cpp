@@ -330,7 +330,7 @@ bool finish(gasneti_op *op, const char *)
 			forget_old();
 		}
 	}
-	polls_update();
+	progress_update();
 	if (!over)
 		return false;
 	event->magic = 0;
@@ -384,7 +384,7 @@ gex_Event_t image_start(const char *call, const image_call &c, void *dst, const 
 		event->place = &m;
 		begin_more();
 	}
-	polls_update();
+	progress_update();
 	return event;
 }
 
@@ -401,13 +401,13 @@ bool images_progress() noexcept
 	}
 	begin_more();
 	pthread_mutex_unlock(&g_mutex);
-	polls_update();
+	progress_update();
 	return moved;
 }
 
-unsigned images_under_way() noexcept
+bool images_under_way() noexcept
 {
-	return pgas_load_relaxed(&g_under_way);
+	return pgas_load_relaxed(&g_under_way) != 0;
 }
 
 // --- numbers of images -----------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ gasnet_image_t images_here() noexcept; // number of images of this node
 gex_Event_t image_start(const char *call, const image_call &c, void *dst, const void *src) noexcept;
 // Advances the meetings in progress; true if anything moved.
 bool images_progress() noexcept;
-unsigned images_under_way() noexcept; // for polls_update()
+bool images_under_way() noexcept;
 
 // A function of gasnet_coll_init, in the form that teams/ uses.
 pgas::teams::folding image_fold(const char *call, size_t size, gasnet_coll_fn_handle_t function, int argument) noexcept;

@@ -2,10 +2,9 @@
 //
 // GASNet-EX's teams: creating, ending and querying them, and pairs. Teams keep what they need in memory of this
 // library: scratch space from a client is kept for it, and not used.
-#include "kinds/gasnet_objects.hpp"
+#include "gasnet_coll.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include <teams/teams_split.hpp>
 
@@ -13,13 +12,6 @@ using namespace gasnet;
 namespace teams = pgas::teams;
 
 namespace gasnet {
-
-gex_Rank_t *team_sorted(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t n)
-{
-	std::iota(ranks, ranks + n, gex_Rank_t{0});
-	std::sort(ranks, ranks + n, [&](gex_Rank_t a, gex_Rank_t b) { return jobranks[a] < jobranks[b]; });
-	return ranks;
-}
 
 namespace {
 

@@ -2,10 +2,13 @@
 //
 // This library as a client of teams/: what teams and collectives learn about the job, how they reach other nodes, and
 // the team of all.
-#include "kinds/gasnet_objects.hpp"
+#include "gasnet_coll.hpp"
+#include "rma/gasnet_rma.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include <teams/teams_split.hpp>
@@ -108,6 +111,14 @@ teams::client self_client()
 	return c;
 }
 
+// Fills ranks[0..n) with 0 to n - 1, in the order of jobranks.
+gex_Rank_t *sort_ranks(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t n)
+{
+	std::iota(ranks, ranks + n, gex_Rank_t{0});
+	std::sort(ranks, ranks + n, [&](gex_Rank_t a, gex_Rank_t b) { return jobranks[a] < jobranks[b]; });
+	return ranks;
+}
+
 } // namespace
 
 void teams_setup()
@@ -133,7 +144,7 @@ gex_TM_t team_face(teams::team *core)
 	t->face.size = static_cast<gex_Rank_t>(n);
 	t->core = core;
 	if (!core->stride)
-		t->by_jobrank = team_sorted(jobranks + n, jobranks, n);
+		t->by_jobrank = sort_ranks(jobranks + n, jobranks, n);
 	windows_made(t->face.windows, jobranks, n);
 	static_cast<made_team *>(core)->shown = t;
 	return &t->face;

@@ -3,7 +3,7 @@
 // Debugging support: backtraces (GASNET_BACKTRACE), and processes that wait for a debugger (GASNET_FREEZE,
 // GASNET_FREEZE_ON_ERROR). Fatal signals are caught only if one of these is set; otherwise they keep the system's
 // default action.
-#include "gasnet_state.hpp"
+#include "gasnet_core.hpp"
 
 #include <execinfo.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Settings in the environment, and GASNET_VERBOSEENV, which prints each setting on the first node when it is first
-// queried.
-#include "gasnet_state.hpp"
+// Settings in the environment, numbers as text, and GASNET_VERBOSEENV, which prints each setting on the first node when
+// it is first queried.
+#include "gasnet_core.hpp"
 
 #include <cctype>
 #include <cstdio>
@@ -49,7 +49,83 @@ const char *setting(const char *name)
 	return text && *text ? text : nullptr;
 }
 
+// --- numbers ---------------------------------------------------------------------------------------------------------
+
+struct prefix {
+	char letter;
+	uint64_t factor;
+};
+constexpr prefix kPrefixes[] = {
+	{'K', 1ull << 10}, {'M', 1ull << 20}, {'G', 1ull << 30}, {'T', 1ull << 40}, {'P', 1ull << 50}};
+
+__extension__ typedef unsigned __int128 wide; // products of two 64-bit numbers
+
+// The factor for the letter after a number. A number without a unit is in `unit`s; 0: units are not allowed.
+uint64_t unit_factor(char letter, uint64_t unit)
+{
+	if (!unit)
+		return 1;
+	const int c = toupper(static_cast<unsigned char>(letter));
+	for (const prefix &p : kPrefixes)
+		if (c == p.letter)
+			return p.factor;
+	return c == 'B' ? 1 : unit;
+}
+
+bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 } // namespace
+
+// Parses "4096", "64K", "1.5 MB", "0x100", "4TB". Uses integers throughout: a double has neither all 64 bits nor room
+// for every product, and casting a value that does not fit is undefined. A value that is too large becomes the largest
+// number.
+extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
+{
+	if (!text)
+		return 0;
+	while (isspace(static_cast<unsigned char>(*text)))
+		text++;
+	const bool negative = *text == '-';
+	if (negative || *text == '+')
+		text++;
+	const bool hex = text[0] == '0' && toupper(static_cast<unsigned char>(text[1])) == 'X';
+	char *end = const_cast<char *>(text);
+	const uint64_t whole = is_digit(*text) ? strtoull(text, &end, hex ? 16 : 10) : 0;
+	uint64_t part = 0, parts = 1; // decimal fraction; digits past the 15th change nothing
+	if (*end == '.' && !hex)
+		for (end++; is_digit(*end); end++)
+			if (parts < 1'000'000'000'000'000) {
+				part = part * 10 + static_cast<uint64_t>(*end - '0');
+				parts *= 10;
+			}
+	while (isspace(static_cast<unsigned char>(*end)))
+		end++;
+	const uint64_t factor = unit_factor(*end, unit), limit = uint64_t{INT64_MAX} + (negative ? 1 : 0);
+	const wide exact = wide{whole} * factor + wide{part} * factor / parts;
+	const uint64_t value = exact > limit ? limit : static_cast<uint64_t>(exact);
+	return static_cast<int64_t>(negative ? 0 - value : value);
+}
+
+extern "C" char *gasnett_format_number(int64_t value, char *dst, size_t room, int is_memory)
+{
+	char unit[4] = "";
+	if (is_memory) {
+		const uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+		uint64_t factor = 1;
+		unit[0] = 'B';
+		for (const prefix &p : kPrefixes)
+			if (magnitude && magnitude % p.factor == 0) {
+				factor = p.factor;
+				snprintf(unit, sizeof unit, "%cB", p.letter);
+			}
+		value /= static_cast<int64_t>(factor);
+	}
+	snprintf(dst, room, "%lld%s%s", static_cast<long long>(value), is_memory ? " " : "", unit);
+	return dst;
+}
 
 extern "C" char *gasnett_getenv(const char *name)
 {

@@ -2,7 +2,7 @@
 //
 // How a node ends the job when it cannot go on. Every file of the library calls this one, which calls gasnet_debug.cpp
 // for backtraces and freezing.
-#include "gasnet_state.hpp"
+#include "gasnet_core.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -36,6 +36,21 @@ void check_attached(const char *call) noexcept
 {
 	if (!g.attached)
 		fail("%s: called before gasnet_attach", call);
+}
+
+void lost(const char *call, gasnet_node_t node, int err) noexcept
+{
+	const bool gone = err == -FI_EHOSTUNREACH || err == -FI_ECONNRESET || err == -FI_ENOTCONN ||
+			  err == -FI_ETIMEDOUT;
+	if (gone && g.stay_if_leaving)
+		g.stay_if_leaving();
+	char why[200];
+	const auto told = [&](fid_ep *ep) { return g.net.ops->reason(ep, node, why, sizeof why) != 0; };
+	if (!gone || !(told(g.am) || told(g.rma)))
+		snprintf(why, sizeof why, "%s", pgas_strerror(-err));
+	if (gone && node < g.host_names.size())
+		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, why);
+	fail("%s: to node %u: %s", call, node, why);
 }
 
 } // namespace gasnet

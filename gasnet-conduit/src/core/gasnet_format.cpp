@@ -2,7 +2,7 @@
 //
 // Formats lists and strides of transfers, and GASNet-EX masks, as text for messages of programs. The caller passes a
 // buffer of the size that *_bufsz returns.
-#include "kinds/gasnet_objects.hpp"
+#include "gasnet_objects.hpp"
 
 #include <cinttypes>
 #include <cstdarg>

@@ -2,7 +2,7 @@
 //
 // The region that other nodes map: how large it may be, where it lies, and the file that backs it. gasnet_init creates
 // it once, with room for the largest segment; the system allocates pages when they are first touched.
-#include "gasnet_state.hpp"
+#include "gasnet_core.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

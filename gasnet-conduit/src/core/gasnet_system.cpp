@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's queries about the job: which nodes share memory and hosts with this node.
-#include "kinds/gasnet_objects.hpp"
+// Queries about the job: which nodes share memory and hosts with this node, and whether errors are printed.
+#include "gasnet_objects.hpp"
 
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
 #include <type_traits>
+
+#include <gasnet_tools.h>
 
 namespace gasnet {
 namespace {
@@ -56,6 +62,20 @@ const group &host()
 }
 
 } // namespace
+
+int refuse(int code, const char *format, ...)
+{
+	if (!g_verbose)
+		return code;
+	char text[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fprintf(stderr, "node %u: %s\n", gasneti_front.mynode, text);
+	return code;
+}
+
 } // namespace gasnet
 
 using namespace gasnet;
@@ -106,4 +126,12 @@ extern "C" int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int
 	*count_p = 0;
 	*info_p = nullptr;
 	return GASNET_OK;
+}
+
+extern "C" const char *gasnett_gethostname(void)
+{
+	static char name[256];
+	if (!name[0])
+		gethostname(name, sizeof name - 1);
+	return name;
 }

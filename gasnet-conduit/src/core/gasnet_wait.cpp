@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How long a waiting loop spins before it gives up the core: the rules for pgas_backoff_turn().
-#include "gasnet_state.hpp"
+#include "gasnet_core.hpp"
 
 #include <pgas/pgas_far_wait.hpp>
 #include <pgas/pgas_machine.hpp>

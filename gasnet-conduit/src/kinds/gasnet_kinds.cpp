@@ -5,7 +5,6 @@
 #include "gasnet_kinds.hpp"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -40,6 +39,40 @@ bool same(const devices::device_choice &a, const devices::device_choice &b)
 	return a.number == b.number && a.device == b.device && a.context == b.context && a.ordinal == b.ordinal;
 }
 
+// As device_finish without waiting: false if copies are still in progress.
+bool device_is_idle(const char *call, device &d)
+{
+	const uint64_t wanted = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
+	if (pgas_load_acquire(&d.finished) >= wanted)            // pairs with store_release in device_finish()
+		return true;
+	const pgas::mutex_holder alone(d.mutex, kThreads);
+	const uint64_t now = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
+	const int idle = d.kind->idle();
+	if (idle < 0)
+		driver_failed(call, d);
+	if (idle)
+		pgas_store_release(&d.finished, now); // pairs with load_acquire in device_finish()
+	return idle;
+}
+
+bool all_idle(const char *call) noexcept
+{
+	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()
+	bool all = true;
+	for (size_t i = 0; i < count; i++)
+		all = device_is_idle(call, *g_devices[i]) && all;
+	return all;
+}
+
+void finish_all(const char *call) noexcept
+{
+	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()
+	for (size_t i = 0; i < count; i++)
+		device_finish(call, *g_devices[i]);
+}
+
+constexpr copy_calls kCopyCalls = {finish_all, all_idle};
+
 // Called with kinds_mutex held. Returns null on failure, with the reason in `why`.
 device *open_device(uint64_t memory_class, const devices::device_choice &which, char *why, size_t room)
 {
@@ -66,10 +99,12 @@ device *open_device(uint64_t memory_class, const devices::device_choice &which, 
 	d->kind = kind;
 	d->number = kind->number();
 	d->users = 0;
+	d->has_views = false;
 	pthread_mutex_init(&d->mutex, nullptr);
 	if (!unused) {
 		g_devices[g_device_count] = d;
-		pgas_store_release(&g_device_count, g_device_count + 1); // pairs with load_acquire in kinds_finish()
+		pgas_store_release(&g_device_count, g_device_count + 1); // pairs with load_acquire in finish_all()
+		pgas_store_relaxed(&g_copy_calls, &kCopyCalls);
 	}
 	return d;
 }
@@ -158,19 +193,6 @@ const char *class_name(uint64_t memory_class)
 	return "host";
 }
 
-int refuse(int code, const char *format, ...)
-{
-	if (!gex_System_GetVerboseErrors())
-		return code;
-	char text[400];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	fprintf(stderr, "node %u: %s\n", gasneti_front.mynode, text);
-	return code;
-}
-
 bool others_on_this_machine()
 {
 	return any_other_node(true);
@@ -231,42 +253,6 @@ void device_finish(const char *call, device &d)
 	pgas_store_release(&d.finished, now); // pairs with load_acquire in device_finish()
 }
 
-namespace {
-
-// The same without waiting: false if copies are still in progress.
-bool device_is_idle(const char *call, device &d)
-{
-	const uint64_t wanted = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
-	if (pgas_load_acquire(&d.finished) >= wanted)            // pairs with store_release in device_finish()
-		return true;
-	const pgas::mutex_holder alone(d.mutex, kThreads);
-	const uint64_t now = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
-	const int idle = d.kind->idle();
-	if (idle < 0)
-		driver_failed(call, d);
-	if (idle)
-		pgas_store_release(&d.finished, now); // pairs with load_acquire in device_finish()
-	return idle;
-}
-
-} // namespace
-
-bool kinds_are_idle(const char *call) noexcept
-{
-	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()
-	bool all = true;
-	for (size_t i = 0; i < count; i++)
-		all = device_is_idle(call, *g_devices[i]) && all;
-	return all;
-}
-
-void kinds_finish(const char *call) noexcept
-{
-	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()
-	for (size_t i = 0; i < count; i++)
-		device_finish(call, *g_devices[i]);
-}
-
 } // namespace gasnet
 
 using namespace gasnet;
@@ -307,7 +293,7 @@ extern "C" void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags) noexcept
 	if (k->segments)
 		fail("gex_MK_Destroy: %d of its segments are there; gex_Segment_Destroy comes first", k->segments);
 	k->device->users--;
-	if (!k->device->users && !device_has_views(*k->device))
+	if (!k->device->users && !k->device->has_views)
 		close_device(*k->device);
 	delete k;
 }

@@ -13,7 +13,7 @@
 //   endpoint.segment                    this node, in Bind             this node, and threads that serve the gate
 #pragma once
 
-#include "gasnet_objects.hpp"
+#include "core/gasnet_objects.hpp"
 
 #include <pthread.h>
 
@@ -41,6 +41,7 @@ struct device {
 	devices::kind *kind;
 	uint64_t number; // devices::handle::device
 	int users;       // kinds that use it; 0: opened for other nodes' memory, or currently unused
+	bool has_views;  // of other nodes' memory; under kinds_mutex
 	// number of copies submitted, and how many of them are known to be complete
 	uint64_t submitted, finished;
 	pthread_mutex_t mutex; // protects finished
@@ -100,8 +101,6 @@ struct peer_end {
 
 extern pthread_mutex_t kinds_mutex; // acquired before the mutexes of devices
 const char *class_name(uint64_t memory_class);
-// Prints what is wrong, if the client wants messages; returns the code.
-[[gnu::format(printf, 2, 3)]] int refuse(int code, const char *format, ...);
 // The device of that class that can best reach device `number`; opened if there is none. Ends the job if there is no
 // driver. Called with kinds_mutex held.
 device &device_for(const char *call, uint64_t memory_class, uint64_t number);
@@ -112,12 +111,14 @@ void device_finish(const char *call, device &d); // waits for all copies that th
 bool others_on_this_machine();
 bool others_on_other_machines();
 
-// --- gasnet_ends.cpp -------------------------------------------------------------------------------------------------
+// --- gasnet_endpoints.cpp --------------------------------------------------------------------------------------------
 
-extern gasneti_endpoint *g_endpoints[GASNET_MAXEPS];
-bool device_has_views(const device &d); // of other nodes' memory. Called with kinds_mutex held.
 // The segment published for another node's endpoint, or null. Called with kinds_mutex held.
 peer_end *find_end(gasnet_node_t node, gex_EP_Index_t index);
+
+// --- gasnet_kinds_rma.cpp --------------------------------------------------------------------------------------------
+
+extern const pair_calls g_pairs_of_kinds;
 
 // --- gasnet_kinds_far.cpp: device memory of nodes on other machines; our side is host memory -------------------------
 

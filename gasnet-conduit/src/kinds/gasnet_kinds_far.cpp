@@ -9,6 +9,7 @@
 //   put   bytes into a half of the slot -> order after them -> owner: half to device -> acknowledged
 //   get   order -> owner: device to half -> acknowledged -> get of the half
 #include "gasnet_kinds.hpp"
+#include "rma/gasnet_rma.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -11,8 +11,9 @@
 //   device of another machine              order to its owner (gasnet_kinds_far.cpp); a local device uses a buffer
 //   two devices unknown to each other      buffer
 //
-// kinds_finish(), which every way to wait for a transfer calls, completes copies that were only started.
+// finish_copies(), which every way to wait for a transfer calls, completes copies that were only started.
 #include "gasnet_kinds.hpp"
+#include "rma/gasnet_rma.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -154,6 +155,7 @@ char *open_view(const job &j, device &driver, peer_end &end)
 			fail("%s: the %s memory of endpoint %u of node %u: %s", j.call, class_name(driver.memory_class),
 			     j.index, j.node, driver.kind->last_error());
 		it = end.views.insert(end.views.end(), v);
+		driver.has_views = true;
 	}
 	return reinterpret_cast<char *>(it->region.addr + end.what.offset +
 					(reinterpret_cast<uintptr_t>(j.theirs) - end.what.address));
@@ -212,10 +214,8 @@ gex_Event_t run(const job &j)
 	return j.node == gasneti_front.mynode ? with_own_node(j) : with_other_node(j);
 }
 
-} // namespace
-
-gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gasneti_until until,
-		     int implicit) noexcept
+gex_Event_t put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gasneti_until until,
+		int implicit) noexcept
 {
 	const char *const call = "gex_RMA_Put";
 	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_RMA);
@@ -224,8 +224,8 @@ gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, 
 		    local_device(call, *p->local, mine, nbytes)});
 }
 
-gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
-		     int implicit) noexcept
+gex_Event_t get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
+		int implicit) noexcept
 {
 	const char *const call = "gex_RMA_Get";
 	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_RMA);
@@ -234,20 +234,24 @@ gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, 
 		    local_device(call, *p->local, dest, nbytes)});
 }
 
-gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
-		      size_t nbytes) noexcept
+gex_Event_t move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
+		 size_t nbytes) noexcept
 {
 	return run({call, put, rank, p->remote, static_cast<char *>(theirs), static_cast<char *>(mine), nbytes,
 		    GASNETI_TAKEN, 0, local_device(call, *p->local, mine, nbytes)});
 }
 
 // For this node, src and dst may be the same.
-void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
-		    size_t nbytes) noexcept
+void put_payload(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
+		 size_t nbytes) noexcept
 {
 	auto *mine = static_cast<char *>(const_cast<void *>(src));
 	if (node != gasneti_front.mynode || dst != src)
 		run({call, true, node, index, static_cast<char *>(dst), mine, nbytes, GASNETI_DONE, 0, nullptr});
 }
+
+} // namespace
+
+const pair_calls g_pairs_of_kinds = {put, get, move, put_payload};
 
 } // namespace gasnet

@@ -3,8 +3,8 @@
 // Nodes without a window: transfers through the endpoint, and which of them are still in progress. gasneti_pending
 // counts transfers started with an implicit handle since the last sync. All explicit handles are the same: the handle
 // is complete when everything started before is complete.
-#include "am/gasnet_message.hpp"
-#include "kinds/gasnet_objects.hpp"
+#include "core/gasnet_objects.hpp"
+#include "gasnet_rma.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,8 +18,6 @@ uint64_t gasneti_pending;
 namespace gasnet {
 namespace {
 
-bool settle(gasneti_op *, const char *call);
-gasneti_op g_under_way{kEvent, settle}; // the handle of every incomplete transfer points at it
 pthread_mutex_t g_sync_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void check_node(const char *call, gasnet_node_t node)
@@ -88,7 +86,7 @@ struct transfer {
 gasnet_handle_t taken(int implicit)
 {
 	if (!implicit)
-		return &g_under_way;
+		return &g_transfers;
 	pgas_add_release(&gasneti_pending, uint64_t{1}); // pairs with load_acquire in gasneti_sync_far()
 	return GASNET_INVALID_HANDLE;
 }
@@ -119,19 +117,21 @@ PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_unti
 	return taken(implicit);
 }
 
+// Ends the job if a transfer failed after its call had returned.
+void check_lost(const char *call) noexcept
+{
+	fi_addr_t dest = 0;
+	if (const int err = g.net.ops->failed(g.rma, &dest))
+		lost(call, static_cast<gasnet_node_t>(dest), err);
+}
+
 // True if all transfers started before are complete.
 bool settle(gasneti_op *, const char *call)
 {
-	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle(call))
+	if (g.net.ops->settled(g.rma) != 1 || !copies_are_idle(call))
 		return false;
 	check_lost(call);
 	return true;
-}
-
-void check_handle(gasnet_handle_t handle, const char *call)
-{
-	if (handle == GEX_EVENT_NO_OP || handle->magic != kEvent)
-		fail("%s: a handle that no call returned", call);
 }
 
 // An atomic operation on one word at that node.
@@ -165,6 +165,8 @@ ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 }
 
 } // namespace
+
+gasneti_op g_transfers{kEvent, settle};
 
 void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
 {
@@ -240,11 +242,11 @@ gasnet_handle_t far_taken(int implicit) noexcept
 	return taken(implicit);
 }
 
-void check_lost(const char *call) noexcept
+void far_finish(const char *call) noexcept
 {
-	fi_addr_t dest = 0;
-	if (const int err = g.net.ops->failed(g.rma, &dest))
-		lost(call, static_cast<gasnet_node_t>(dest), err);
+	g.net.ops->drain(g.rma);
+	finish_copies(call);
+	check_lost(call);
 }
 
 } // namespace gasnet
@@ -292,7 +294,7 @@ extern "C" void gasneti_sync_far(void) noexcept
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
 	g.net.ops->drain(g.rma);
-	kinds_finish("sync");
+	finish_copies("sync");
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");
 }
@@ -301,44 +303,16 @@ extern "C" int gasneti_try_far(void) noexcept
 {
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
-	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle("sync"))
+	if (g.net.ops->settled(g.rma) != 1 || !copies_are_idle("sync"))
 		return GASNET_ERR_NOT_READY;
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");
 	return GASNET_OK;
 }
 
-extern "C" void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) noexcept
-{
-	check_handle(handle, call);
-	if (handle == &g_under_way) {
-		g.net.ops->drain(g.rma);
-		kinds_finish(call);
-		check_lost(call);
-		return;
-	}
-	gasnet_AMPoll();
-	pgas_backoff wait{};
-	while (!handle->finish(handle, call))
-		gasneti_wait_turn(&wait);
-}
-
-extern "C" int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) noexcept
-{
-	check_handle(handle, call);
-	return handle->finish(handle, call) ? GASNET_OK : GASNET_ERR_NOT_READY;
-}
-
-extern "C" void gasneti_sync_some_handles(gasnet_handle_t *handles, size_t count, const char *call) noexcept
-{
-	pgas_backoff wait{};
-	while (gasneti_try_handles(handles, count, 1, call) != GASNET_OK)
-		gasneti_wait_turn(&wait);
-}
-
 extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
 {
-	return &g_under_way;
+	return &g_transfers;
 }
 
 // --- the same through a team; pairs of other endpoints than the first have no ranks ----------------------------------
@@ -365,7 +339,7 @@ extern "C" gex_Event_t gasneti_tm_put_far(gex_TM_t tm, gex_Rank_t rank, void *de
 					  enum gasneti_until until, int implicit) noexcept
 {
 	if (PGAS_UNLIKELY(rank >= tm->size))
-		return pair_put(tm, rank, dest, src, nbytes, until, implicit);
+		return g_pair_calls->put(tm, rank, dest, src, nbytes, until, implicit);
 	return gasneti_put_some(tm->jobranks[rank], dest, src, nbytes, until, implicit);
 }
 
@@ -373,7 +347,7 @@ extern "C" gex_Event_t gasneti_tm_get_far(gex_TM_t tm, void *dest, gex_Rank_t ra
 					  enum gasneti_until until, int implicit) noexcept
 {
 	if (PGAS_UNLIKELY(rank >= tm->size))
-		return pair_get(tm, dest, rank, src, nbytes, until, implicit);
+		return g_pair_calls->get(tm, dest, rank, src, nbytes, until, implicit);
 	return gasneti_get_some(dest, tm->jobranks[rank], src, nbytes, until, implicit);
 }
 
@@ -383,7 +357,7 @@ extern "C" gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *de
 	if (PGAS_LIKELY(rank < tm->size))
 		return gasneti_put_odd(tm->jobranks[rank], dest, value, nbytes, until, implicit);
 	value_bytes bytes(value, nbytes);
-	return pair_put(tm, rank, dest, bytes.pos, nbytes, until, implicit);
+	return g_pair_calls->put(tm, rank, dest, bytes.pos, nbytes, until, implicit);
 }
 
 extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src, size_t nbytes) noexcept
@@ -391,6 +365,6 @@ extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, cons
 	if (PGAS_LIKELY(rank < tm->size))
 		return gasneti_get_odd(tm->jobranks[rank], src, nbytes);
 	value_bytes bytes(0, nbytes);
-	pair_get(tm, bytes.pos, rank, src, nbytes, GASNETI_DONE, 0);
+	g_pair_calls->get(tm, bytes.pos, rank, src, nbytes, GASNETI_DONE, 0);
 	return bytes.value;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Remote atomics: domains, and the operations that are not inline in the client.
-#include "kinds/gasnet_objects.hpp"
+#include "core/gasnet_objects.hpp"
+#include "gasnet_rma.hpp"
 
 #include <gasnet_ratomic.h>
 

@@ -2,7 +2,7 @@
 //
 // What the inline transfers of gasnet_pgas_rma.h do not handle: values of odd sizes. Nodes without a window are in
 // gasnet_far.cpp.
-#include "core/gasnet_state.hpp"
+#include "core/gasnet_core.hpp"
 
 #include <cstring>
 

@@ -5,7 +5,10 @@
 # The common rooms (all except wire/) name nothing that only a wire may know, and pass a peer only to its own wire,
 # through peer::wire, never to the wire at hand. --self-test runs the check itself on bad lines.
 set -u
-src=${srcdir:-$(dirname "$0")/../../..}/prov/pgas/src
+top=${srcdir:-$(dirname "$0")/../../..}
+src=$top/prov/pgas/src
+# shellcheck source=tests/rooms.sh
+. "$top/tests/rooms.sh"
 common='api engine hmem support'
 
 # A room, then the rooms or files whose headers its files may include besides their own. The first row that fits counts;
@@ -24,6 +27,9 @@ wire/net/port/socket	support wire/net/port wire/net/link/net_frame.hpp
 wire/net/port/*		support wire/net/port
 '
 
+# Headers of other folders, by their folder.
+public='^(pgas|rdma|devices)/'
+
 # Words of shared memory. Other uses of these words must be worded differently: that keeps this check simple.
 words='slot|segment|door|attach|futex|process_vm|getpid|(^|[^a-z_])pids?([^a-z_]|$)'
 # Exceptions: one table lists the parameters of all wires; a line of the log has the process ID.
@@ -38,33 +44,6 @@ word_offences()
 {
 	grep -niE "$words" "$@" /dev/null | grep -vE "$not_this"
 	grep -nE "ops->($of_peers)\(" "$@" /dev/null
-	return 0
-}
-
-# Prints the includes of a room's files that its row of the table does not allow.
-include_offences()
-{
-	room=$1
-	shift
-	allowed=$(echo "$rooms" | awk -v room="$room" '
-		$1 == room || (sub(/\*$/, "", $1) && index(room, $1) == 1) {
-			print room
-			for (i = 2; i <= NF; i++)
-				print $i
-			found = 1
-			exit
-		}
-		END { exit !found }') || { echo "$room: the table of rooms has no line for it"; return 0; }
-	grep -nE '^#include "' "$@" /dev/null | while read -r line; do
-		header=${line#*\"}
-		header=${header%%\"*}
-		case $header in
-		pgas/* | rdma/* | devices/*) continue ;; # public headers, by their folder
-		*/*) ;;
-		*) header=$room/$header ;;
-		esac
-		echo "$allowed" | grep -qxF -e "${header%/*}" -e "$header" || echo "$line"
-	done
 	return 0
 }
 
@@ -87,15 +66,13 @@ self_test()
 		'wire/net/link wire/net/port/net_nic.hpp' 'wire/net/port wire/net/link/net_link.hpp' \
 		'wire/net/port/verbs wire/net/port/socket/port_socket.hpp' 'wire/new engine/pgas_op.hpp' \
 		'wire/net/port/new wire/net/port/ofi/port_ofi.hpp' 'wire/net/port wire/net/port/ofi/port_ofi.hpp'; do
-		printf '#include "%s"\n' "${case#* }" > "$dir/bad.cpp"
-		[ -n "$(include_offences "${case% *}" "$dir/bad.cpp")" ] ||
-			{ echo "not found: $case"; fails=$((fails + 1)); }
+		wrong=$(try_includes bad "$dir" "$case")
+		[ -z "$wrong" ] || { echo "$wrong"; fails=$((fails + 1)); }
 	done
 	for case in 'api engine/pgas_op.hpp' 'engine pgas_op.hpp' 'wire/shm pgas/pgas_hot.h' \
 		'wire/net/link wire/net/port/net_port.hpp' 'wire/net/port/new wire/net/port/port_kind.hpp'; do
-		printf '#include "%s"\n' "${case#* }" > "$dir/good.cpp"
-		[ -z "$(include_offences "${case% *}" "$dir/good.cpp")" ] ||
-			{ echo "found wrongly: $case"; fails=$((fails + 1)); }
+		wrong=$(try_includes good "$dir" "$case")
+		[ -z "$wrong" ] || { echo "$wrong"; fails=$((fails + 1)); }
 	done
 	exit "$fails"
 }
@@ -106,7 +83,7 @@ files=$(for room in $common; do ls "$src/$room"/*.?pp; done) || exit 1
 [ "$(echo "$files" | wc -l)" -ge 40 ] || { echo "the files of the provider were not found in $src"; exit 1; }
 # shellcheck disable=SC2086  # one argument each
 bad=$(word_offences $files)
-folders=$(cd "$src" && find . -name '*.?pp' | sed 's|^\./||; s|/[^/]*$||' | sort -u)
+folders=$(list_rooms "$src")
 for room in $folders; do
 	bad=$bad$(include_offences "$room" "$src/$room"/*.?pp)
 done

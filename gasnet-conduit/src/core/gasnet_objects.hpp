@@ -4,7 +4,7 @@
 // gasnet_init creates them, whichever interface the program uses. More endpoints and segments are in gasnet_kinds.hpp.
 #pragma once
 
-#include "core/gasnet_state.hpp"
+#include "gasnet_core.hpp"
 
 #include <teams/teams_team.hpp>
 
@@ -42,11 +42,11 @@ struct gasneti_endpoint {
 
 namespace gasnet {
 
-constexpr unsigned kAnyArgs = ~0u;                        // gex_nargs of a handler that gasnet_attach registered
-handler_way way_to(const gex_AM_Entry_t &entry) noexcept; // gasnet_handlers.cpp
+constexpr unsigned kAnyArgs = ~0u; // gex_nargs of a handler that gasnet_attach registered
 
 extern gasneti_client g_client;
 extern gasneti_endpoint g_endpoint;
+extern gasneti_endpoint *g_endpoints[GASNET_MAXEPS]; // by index; the first is g_endpoint
 extern gasneti_segment g_segment;
 
 // What a member, or several together, passed to a barrier.
@@ -97,11 +97,11 @@ inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
 		fail("%s: not a team (a pair has no collectives)", call);
 	return *team_of(tm)->core;
 }
-// gasnet_ends.cpp: the pair of endpoints that tm is; ends the job if it is not a pair, or the rank does not exist
+// The pair of endpoints that tm is; ends the job if it is not a pair, or the rank does not exist.
 const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank);
-// gasnet_ends.cpp: the same; the local endpoint must have capability `what`
+// The same; the local endpoint must have capability `what`.
 const team *able_pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank, gex_EP_Capabilities_t what);
-// gasnet_ends.cpp: rank is not in the team, or a pair's endpoint lacks the capability
+// Ends the job: rank is not in the team, or a pair's endpoint lacks the capability.
 [[noreturn, gnu::cold]] void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank);
 // The rank in the job; ends the job if the rank does not exist.
 inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank)
@@ -111,7 +111,6 @@ inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank
 	return tm->jobranks[rank];
 }
 
-// gasnet_objects.cpp
 void objects_setup();            // called by gasnet_init: the job's ranks are known
 void objects_segment_attached(); // this node's segment has its size
 
@@ -120,31 +119,38 @@ void windows_made(uint64_t *windows, const gasnet_node_t *jobranks, size_t count
 void windows_gone(uint64_t *windows);
 void node_is_outside(gasnet_node_t node);
 
-// gasnet_ends.cpp
-// gex_Segment_QueryBound through a pair
-int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
-		     uintptr_t *size_p);
-bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank); // the query would need communication
+// --- what kinds/ does for the rooms below it -------------------------------------------------------------------------
 
-// gasnet_kinds_rma.cpp: a transfer through a pair
-gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gasneti_until until,
-		     int implicit) noexcept;
-gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
-		     int implicit) noexcept;
-// gasnet_kinds_rma.cpp: the same for a vector, indexed or strided transfer
-gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
-		      size_t nbytes) noexcept;
-// gasnet_kinds_rma.cpp: the payload of a long message, for the segment of an endpoint that is not the first
-void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
-		    size_t nbytes) noexcept;
+// Transfers through pairs of endpoints that are not both the first.
+struct pair_calls {
+	gex_Event_t (*put)(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
+			   gasneti_until until, int implicit) noexcept;
+	gex_Event_t (*get)(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
+			   gasneti_until until, int implicit) noexcept;
+	// for a vector, indexed or strided transfer
+	gex_Event_t (*move)(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
+			    size_t nbytes) noexcept;
+	// the payload of a long message, for the segment of an endpoint that is not the first
+	void (*put_payload)(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
+			    size_t nbytes) noexcept;
+};
+extern const pair_calls *g_pair_calls; // gasnet_init sets it
 
-// gasnet_team_client.cpp
-void teams_setup();                          // called by gasnet_init: every node's memory can be reached
-gex_TM_t team_face(pgas::teams::team *core); // what clients see of a team that was created
-// gasnet_team.cpp: fills ranks[0..n) with 0 to n - 1, in the order of jobranks
-gex_Rank_t *team_sorted(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t n);
-
-// gasnet_handlers.cpp
-int handlers_register_gasnet1(gasnet_handlerentry_t *table, int count);
+// Copies of devices that were submitted and may not be complete.
+struct copy_calls {
+	void (*finish)(const char *call) noexcept;   // waits until all are complete
+	bool (*are_idle)(const char *call) noexcept; // the same, without waiting
+};
+extern const copy_calls *g_copy_calls; // null until the first device is opened
+inline void finish_copies(const char *call) noexcept
+{
+	if (const copy_calls *calls = pgas_load_relaxed(&g_copy_calls))
+		calls->finish(call);
+}
+inline bool copies_are_idle(const char *call) noexcept
+{
+	const copy_calls *calls = pgas_load_relaxed(&g_copy_calls);
+	return !calls || calls->are_idle(call);
+}
 
 } // namespace gasnet

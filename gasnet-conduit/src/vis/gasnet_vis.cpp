@@ -2,7 +2,8 @@
 //
 // Vector, indexed and strided transfers: walks both sides as lists of contiguous pieces, and copies where these
 // overlap.
-#include "kinds/gasnet_objects.hpp"
+#include "am/gasnet_message.hpp"
+#include "core/gasnet_objects.hpp"
 
 #include <gasnet_vis.h>
 
@@ -95,8 +96,8 @@ struct mover {
 	gasnet_handle_t move(char *dst, char *src, size_t n) const
 	{
 		if (PGAS_UNLIKELY(pair))
-			return get ? pair_move(call, false, pair, node, src, dst, n)
-				   : pair_move(call, true, pair, node, dst, src, n);
+			return get ? g_pair_calls->move(call, false, pair, node, src, dst, n)
+				   : g_pair_calls->move(call, true, pair, node, dst, src, n);
 		return get ? gasneti_get_some(dst, node, src, n, GASNETI_TAKEN, 0)
 			   : gasneti_put_some(node, dst, src, n, GASNETI_TAKEN, 0);
 	}

@@ -4,7 +4,7 @@
 // region that others map. Such a node keeps its window for the library's own data, but its entry is cleared in the
 // tables that clients read: transfers and atomics then take the exits for nodes without a window, and the segment has a
 // key of its own.
-#include "kinds/gasnet_objects.hpp"
+#include "gasnet_objects.hpp"
 
 #include <unordered_map>
 

@@ -2,8 +2,13 @@
 //
 // Starting a node: launcher, endpoints, memory at a common address (gasnet_init); handlers and segment (gasnet_attach);
 // and queries about these.
+#include "am/gasnet_handlers.hpp"
 #include "am/gasnet_message.hpp"
-#include "kinds/gasnet_objects.hpp"
+#include "coll/gasnet_coll.hpp"
+#include "coll/gasnet_images.hpp"
+#include "core/gasnet_progress.hpp"
+#include "gasnet_job.hpp"
+#include "kinds/gasnet_kinds.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -17,33 +22,17 @@
 
 #include "boot_exchange.hpp"
 
-namespace {
-
-// What inline calls read before gasnet_init: no magic word (and no window), so that they take their cold exits.
-alignas(64) char g_nowhere[sizeof(pgas_ep)];
-constexpr size_t kHeadRoom = 128; // of an eager buffer, for word and arguments
-constexpr size_t kLeastMedium = 4096 - kHeadRoom;
-
-} // namespace
-
 namespace gasnet {
-constinit const pgas_cq g_nothing{};
-}
-
-extern "C" {
-struct gasneti_front gasneti_front = {
-	reinterpret_cast<pgas_ep *>(g_nowhere), &gasnet::g_nothing, 0, kLeastMedium, 0, 0};
-uint64_t gasneti_windows[GASNET_MAXNODES];
-}
-
-namespace gasnet {
-
-state g;
-uint64_t g_windows[GASNET_MAXNODES];
-
 namespace {
 
 constexpr char kConfig[] = GASNET_CONFIG_STRING;
+// Polls give them their turns in this order.
+constexpr progress_client kProgressClients[] = {
+	{barrier_wants_polls, barrier_pass_on},
+	{coll_under_way, coll_progress},
+	{images_under_way, images_progress},
+};
+
 constexpr size_t kMasks = 128; // candidate places that are compared at start
 
 constexpr size_t kAddressBytes = 160; // upper bound of an endpoint's address
@@ -244,7 +233,7 @@ void connect(const std::vector<card> &cards)
 		    fi_av_insert(g.am_av, c.address.am, 1, nullptr, 0, nullptr) != 1)
 			fail("gasnet_init: cannot enter the address of a node");
 	constexpr uint8_t kMapped = 1, kTool = 2;
-	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (tool_here() ? kTool : 0));
+	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (g.has_tool ? kTool : 0));
 	std::vector<uint8_t> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot meet the other nodes");
@@ -253,7 +242,7 @@ void connect(const std::vector<card> &cards)
 	for (uint8_t &m : all)
 		m = (m & kTool) != 0;
 	tool_told(std::move(all));
-	if (!tool_here())
+	if (!g.has_tool)
 		std::copy_n(g_windows, cards.size(), gasneti_windows);
 }
 
@@ -344,6 +333,7 @@ int job_start(const char *config)
 			kConfig);
 		return GASNET_ERR_RESOURCE;
 	}
+	g.has_tool = tool_here();
 	if (!join_job())
 		return GASNET_ERR_RESOURCE;
 	choose_message_sizes();
@@ -354,8 +344,11 @@ int job_start(const char *config)
 	meet(cards); // every node has registered its memory before any node maps it
 	connect(cards);
 	exit_setup();
+	progress_setup(kProgressClients);
+	g_pair_calls = &g_pairs_of_kinds;
 	g.segments.assign(gasneti_front.nodes, {nullptr, 0});
 	objects_setup();
+	teams_setup();
 	g.initialized = true;
 	tool_joined();
 	return GASNET_OK;
@@ -365,7 +358,7 @@ int job_open_messages()
 {
 	g.attached = true;
 	gasneti_front.word = word_with_rank(gasneti_front.mynode);
-	if (!tool_here()) {
+	if (!g.has_tool) {
 		gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
 		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
 	}

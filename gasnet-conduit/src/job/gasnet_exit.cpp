@@ -7,8 +7,9 @@
 // inside one of our calls receive the message and leave too; when all are leaving, each ends with its code. A node that
 // computes without calling the library, or is dead, does not take part: after GASNET_EXITTIMEOUT seconds the launcher
 // ends it.
-// and never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
 #include "am/gasnet_message.hpp"
+#include "gasnet_job.hpp"
+#include "rma/gasnet_rma.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -197,17 +198,18 @@ void exit_as_told(int code)
 	leave(code);
 }
 
-} // namespace
-
-void lost_while_leaving() noexcept
+void stay_if_leaving()
 {
 	while (g_leaving.load())
 		pause();
 }
 
+} // namespace
+
 void exit_setup()
 {
 	g.told_to_exit = exit_as_told;
+	g.stay_if_leaving = stay_if_leaving;
 	g_timeout_ns = timeout_ns();
 	on_exit(at_exit, nullptr);
 	for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Additional endpoints (all but the first): creating them; binding segments, publishing and querying those; and pairs.
+#include "core/gasnet_progress.hpp"
 #include "gasnet_kinds.hpp"
+#include "rma/gasnet_rma.hpp"
 
 #include <cstring>
 #include <unordered_map>
 
 namespace gasnet {
-
-gasneti_endpoint *g_endpoints[GASNET_MAXEPS] = {&g_endpoint};
 
 namespace {
 
@@ -108,7 +108,7 @@ bounds find_bounds(gasnet_node_t node, gex_EP_Index_t index)
 void serve_others()
 {
 	pgas_store_relaxed(&g.serves, true);
-	polls_update();
+	progress_update();
 }
 
 // Memory outside the region has a key of its own, and no window.
@@ -138,43 +138,7 @@ peer_end *find_end(gasnet_node_t node, gex_EP_Index_t index)
 	return read_place(node, index, what) ? &(g_ends[key] = {what, {}}) : nullptr;
 }
 
-bool device_has_views(const device &d)
-{
-	for (const auto &[key, end] : g_ends)
-		for (const peer_end::view &v : end.views)
-			if (v.dev == &d)
-				return true;
-	return false;
-}
-
-const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
-{
-	const team *t = team_of(tm);
-	if (!t->pair || tm->size)
-		fail("%s: rank %u of a team of %u", call, rank, tm->size);
-	if (rank >= gasneti_front.nodes)
-		fail("%s: rank %u of %u, through a pair of endpoints", call, rank, gasneti_front.nodes);
-	return t;
-}
-
-void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank)
-{
-	const team *p = pair_of(call, tm, rank);
-	fail("%s: endpoint %u of this node, or %u of node %u, is not the first; others have no atomics, collectives "
-	     "and teams",
-	     call, p->local->index, p->remote, rank);
-}
-
-const team *able_pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank, gex_EP_Capabilities_t what)
-{
-	const team *p = pair_of(call, tm, rank);
-	if (!(p->local->capabilities & what))
-		fail("%s: endpoint %u of this node was made without GEX_EP_CAPABILITY_%s", call, p->local->index,
-		     what == GEX_EP_CAPABILITY_RMA  ? "RMA"
-		     : what == GEX_EP_CAPABILITY_AM ? "AM"
-						    : "VIS");
-	return p;
-}
+namespace {
 
 int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
 		     uintptr_t *size_p)
@@ -198,6 +162,7 @@ bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank)
 	return p->remote && rank != gasneti_front.mynode && !is_known(rank, p->remote);
 }
 
+} // namespace
 } // namespace gasnet
 
 using namespace gasnet;
@@ -300,4 +265,38 @@ extern "C" gex_TM_t gex_TM_Pair(gex_EP_t local_ep, gex_EP_Index_t remote_ep_inde
 		pgas_store_release(place,
 				   new_pair(local_ep, remote_ep_index)); // pairs with load_acquire in gex_TM_Pair()
 	return &(*place)->face;
+}
+
+// --- bounds of segments ----------------------------------------------------------------------------------------------
+
+extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
+				      uintptr_t *size_p) noexcept
+{
+	if (rank >= tm->size)
+		return pair_query_bound("gex_Segment_QueryBound", tm, rank, owneraddr_p, localaddr_p, size_p);
+	const gasnet_node_t node = tm->jobranks[rank];
+	const gasnet_seginfo_t &s = g.segments[node];
+	if (!s.size)
+		return 1;
+	if (owneraddr_p)
+		*owneraddr_p = s.addr;
+	if (localaddr_p) {
+		const uint64_t window = is_outside(node) ? 0 : g_windows[node];
+		const bool here = node == gasneti_front.mynode;
+		*localaddr_p = here ? s.addr : window ? static_cast<char *>(s.addr) + window : nullptr;
+	}
+	if (size_p)
+		*size_p = s.size;
+	return 0;
+}
+
+// Every node knows all first segments: nothing is sent.
+extern "C" gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
+						  uintptr_t *size_p, gex_Flags_t flags) noexcept
+{
+	if (flags & GEX_FLAG_IMMEDIATE && rank >= tm->size && pair_query_waits("gex_EP_QueryBoundSegmentNB", tm, rank))
+		return GEX_EVENT_NO_OP;
+	if (gex_Segment_QueryBound(tm, rank, owneraddr_p, localaddr_p, size_p) != 0 && size_p)
+		*size_p = 0;
+	return GEX_EVENT_INVALID;
 }

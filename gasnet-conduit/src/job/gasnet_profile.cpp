@@ -4,7 +4,8 @@
 // process: if SHMEM_STATS, SHMEM_TRACE or SHMEM_HANG_AFTER asks for it (pgas_preload.hpp), which oshrun --stats,
 // --trace and --hang-after set. Otherwise all this code does is read three environment variables.
 #include "gasnet_profile.h"
-#include "gasnet_state.hpp"
+#include "gasnet_job.hpp"
+#include "rma/gasnet_rma.hpp"
 
 #include <dlfcn.h>
 

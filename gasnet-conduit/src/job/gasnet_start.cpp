@@ -4,7 +4,7 @@
 // becomes the launcher, which starts the program N times from the beginning. Such programs may pass addresses of
 // functions and vtables between nodes, which works in smp-conduit because it forks; therefore address randomisation is
 // turned off.
-#include "gasnet_state.hpp"
+#include "gasnet_job.hpp"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
