@@ -244,19 +244,17 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 
 // --- commit ----------------------------------------------------------------------------------------------------------
 
-void write_head(char *dst, uint64_t word, size_t pos, const gasnet_handlerarg_t *args)
+// The word as it travels, if the payload begins there.
+uint64_t whole_word(uint64_t word, size_t pos)
 {
-	word += gasneti_front.word + word_with_payload(pos);
-	memcpy(dst, &word, sizeof word);
-	if (const size_t n = word_args(word))
-		pgas_copy_few(dst + sizeof word, args, 4 * n);
+	return word + gasneti_front.word + word_with_payload(pos);
 }
 
 int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args, bool now)
 {
 	auto *message = static_cast<char *>(d.place.buf);
 	const size_t head = 8 + 4 * word_args(word), total = d.offset + nbytes;
-	write_head(message, word, d.offset, args);
+	write_head(message, whole_word(word, d.offset), args);
 	pgas_backoff wait{};
 	for (;;) {
 		const int rc = g.net.ops->message_publish(g.am, &d.place, head, total);
@@ -307,10 +305,10 @@ template <bool has_args>
 	const struct pgas_hot_claim c = {d.slot.slot, d.slot.peer, d.slot.at};
 	const uint64_t whole = d.fit | word_handler(word);
 	d.what = holds::nothing;
-	pgas_hot_describe(&c, d.offset + nbytes, PGAS_KIND_MSG, 0);
-	memcpy(c.slot->plain, &whole, sizeof whole);
+	char *const message = pgas_hot_fill_plain(c.slot, c.peer->meta, d.offset + nbytes);
+	memcpy(message, &whole, sizeof whole);
 	if (has_args)
-		pgas_copy_few(c.slot->plain + sizeof whole, args, 4 * word_args(word));
+		pgas_copy_few(message + sizeof whole, args, 4 * word_args(word));
 	pgas_hot_publish(&c);
 	return GASNET_OK;
 }
@@ -366,7 +364,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 [[gnu::noinline]] int commit_eager(descriptor &d, uint64_t word, size_t nbytes, gex_Flags_t flags,
 				   const gasnet_handlerarg_t *args) noexcept
 {
-	write_head(static_cast<char *>(d.place.buf), word + (d.fit & kEndBits), d.offset, args);
+	write_head(static_cast<char *>(d.place.buf), whole_word(word + (d.fit & kEndBits), d.offset), args);
 	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.offset + nbytes);
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
 		return commit_other(&d, word, nbytes, nullptr, flags, args);
@@ -468,7 +466,7 @@ extern "C" int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) noexcept
 	switch (std::exchange(d.what, holds::nothing)) {
 	case holds::slot:
 	case holds::annex:
-		pgas_hot_describe(&d.slot, 0, PGAS_KIND_NOTHING, 0);
+		pgas_hot_describe(d.slot.slot, d.slot.peer->meta, pgas_hot_what(PGAS_KIND_NOTHING, 0), 0);
 		pgas_hot_publish(&d.slot);
 		break;
 	case holds::place:

@@ -65,20 +65,21 @@ inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerar
 	return pos;
 }
 
-// Publishes the message in a claimed slot's annex, which already has the payload: writes what the handler is called
-// with in front of the payload, and into the slot too, which is read first.
+// Writes what begins a message: the complete word, and its arguments.
+[[gnu::always_inline]] inline void write_head(char *message, uint64_t word, const gasnet_handlerarg_t *args)
+{
+	memcpy(message, &word, sizeof word);
+	if (const size_t n = word_args(word))
+		pgas_copy_few(message + sizeof word, args, 4 * n);
+}
+
+// Publishes the message in a claimed slot's annex, which already has the payload.
 inline void publish_annex(const struct pgas_hot_claim &c, char *annex, uint64_t word, size_t nbytes,
 			  const gasnet_handlerarg_t *args)
 {
-	const size_t n = word_args(word);
-	pgas_hot_describe(&c, word_payload(word) + nbytes, PGAS_KIND_MSG, PGAS_SLOT_ANNEX);
-	c.slot->head_bytes = 8 + 4 * n;
-	memcpy(c.slot->payload, &word, sizeof word);
-	memcpy(annex, &word, sizeof word);
-	if (n) {
-		pgas_copy_few(c.slot->payload + 8, args, 4 * n);
-		pgas_copy_few(annex + 8, args, 4 * n);
-	}
+	pgas_hot_fill_annex(c.slot, c.peer->meta, pgas_hot_what(PGAS_KIND_MSG, PGAS_SLOT_ANNEX),
+			    word_payload(word) + nbytes, &word, sizeof word, args, 4 * word_args(word));
+	write_head(annex, word, args);
 	pgas_hot_publish(&c);
 }
 
@@ -97,13 +98,9 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbyte
 	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, pos + nbytes);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
-	pgas_hot_describe(&c, pos + nbytes, PGAS_KIND_MSG, 0);
-	const size_t n = word_args(word);
-	word += gasneti_front.word + word_with_payload(pos);
-	memcpy(c.slot->plain, &word, sizeof word);
-	if (n)
-		pgas_copy_few(c.slot->plain + 8, args, 4 * n);
-	pgas_copy_ends(c.slot->plain + pos, src, nbytes);
+	char *const message = pgas_hot_fill_plain(c.slot, c.peer->meta, pos + nbytes);
+	write_head(message, word + gasneti_front.word + word_with_payload(pos), args);
+	pgas_copy_ends(message + pos, src, nbytes);
 	pgas_hot_publish(&c);
 	return true;
 }

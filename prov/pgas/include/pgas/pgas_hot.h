@@ -281,18 +281,51 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	return c;
 }
 
-/* Fills the fields of a claimed slot that precede the message itself. */
-PGAS_HOT void pgas_hot_describe(const struct pgas_hot_claim *c, uint64_t len, uint8_t kind, uint8_t flags)
+/* The upper half of slot.meta, for a message outside of eager buffers. */
+PGAS_HOT uint32_t pgas_hot_what(uint8_t kind, uint8_t flags)
 {
-	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
-										      << (PGAS_META_FLAGS_SHIFT - 32);
+	return (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags << (PGAS_META_FLAGS_SHIFT - 32);
+}
+
+/* Writes the fields of a claimed slot that precede the message. sender: its attach index. */
+PGAS_HOT void pgas_hot_describe(struct pgas_slot *slot, uint32_t sender, uint32_t what, uint64_t len)
+{
 #ifdef __x86_64__
-	c->slot->meta_half[0] = c->peer->meta; /* in halves: the constant needs no register here */
-	c->slot->meta_half[1] = what;
+	slot->meta_half[0] = sender; /* in halves: a constant needs no register here */
+	slot->meta_half[1] = what;
 #else
-	c->slot->meta = c->peer->meta | (uint64_t)what << 32;
+	slot->meta = sender | (uint64_t)what << 32;
 #endif
-	c->slot->len = len;
+	slot->len = len;
+}
+
+/*
+ * Two functions fill a slot with a message that has no tag, all other code only writes the message itself. The message
+ * may be there before, or follow; it is complete before the slot is published.
+ *
+ * Plain: the message lies in the slot, len <= PGAS_SLOT_PLAIN. Returns its place.
+ */
+PGAS_HOT char *pgas_hot_fill_plain(struct pgas_slot *slot, uint32_t sender, uint64_t len)
+{
+	pgas_hot_describe(slot, sender, pgas_hot_what(PGAS_KIND_MSG, 0), len);
+	return (char *)slot->plain;
+}
+
+/*
+ * Annex: the message lies in the slot's annex, or in an eager buffer. The receiver reads the slot's line first, so the
+ * start of the message, in two pieces of together up to PGAS_SLOT_INLINE bytes, is in the slot as well.
+ */
+PGAS_HOT void pgas_hot_fill_annex(struct pgas_slot *slot, uint32_t sender, uint32_t what, uint64_t len,
+				  const void *first, uint64_t first_len, const void *rest, uint64_t rest_len)
+{
+	pgas_hot_describe(slot, sender, what, len);
+	slot->head_bytes = first_len + rest_len;
+	if (__builtin_constant_p(first_len))
+		__builtin_memcpy(slot->payload, first, first_len);
+	else if (first_len)
+		pgas_copy_few(slot->payload, first, first_len);
+	if (rest_len)
+		pgas_copy_few(slot->payload + first_len, rest, rest_len);
 }
 
 /* Hands a filled slot to its receiver. */
@@ -318,7 +351,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, PGAS_ALONE, 1);
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
-	pgas_hot_describe(&c, len, kind, flags);
+	pgas_hot_describe(c.slot, c.peer->meta, pgas_hot_what(kind, flags), len);
 	if (kind == PGAS_KIND_TAGGED)
 		c.slot->tag = tag;
 	if (flags & PGAS_SLOT_CQ_DATA)
@@ -339,10 +372,10 @@ PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t 
 	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, shared, pos + len);
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
-	pgas_hot_describe(&c, pos + len, PGAS_KIND_MSG, 0);
-	__builtin_memcpy(c.slot->plain, head, head_len); /* not shared before it is published */
+	char *const message = pgas_hot_fill_plain(c.slot, c.peer->meta, pos + len);
+	__builtin_memcpy(message, head, head_len); /* not shared before it is published */
 	if (len)
-		__builtin_memcpy(c.slot->plain + pos, data, len);
+		__builtin_memcpy(message + pos, data, len);
 	pgas_hot_publish(&c);
 	return 1;
 }

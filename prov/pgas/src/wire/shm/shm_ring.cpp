@@ -181,49 +181,59 @@ uint64_t with_buffer(uint32_t index)
 	return with_flag(PGAS_SLOT_EAGER) | uint64_t{index} << PGAS_META_AUX_SHIFT;
 }
 
-// Sends one message of `total` bytes, which fill() writes to the given place. twice: a part that the slot contains as
-// well if the rest is in its annex or an eager buffer, because the receiver reads the slot's line anyway.
+uint32_t upper_half(uint64_t meta)
+{
+	return static_cast<uint32_t>(meta >> 32);
+}
+
+// Fills a claimed slot, except for the message itself. buffer: with_buffer() if an eager buffer has the message, or 0.
+// Returns where the message belongs otherwise. twice: a part that the slot contains as well if the rest is in its annex
+// or an eager buffer, because the receiver reads the slot's line anyway.
+[[gnu::always_inline]] inline char *fill_slot(const shm_peer *p, pgas_slot *slot, const ring_message &m, size_t total,
+					      uint64_t buffer, const void *twice, size_t twice_len)
+{
+	if (PGAS_IS_PLAIN(m.kind, m.flags) && total <= PGAS_SLOT_PLAIN)
+		return pgas_hot_fill_plain(slot, p->attach, m.len);
+	const uint32_t what = pgas_hot_what(m.kind, m.flags);
+	const bool inside = total <= PGAS_SLOT_INLINE;
+	if (inside)
+		pgas_hot_describe(slot, p->attach, what, m.len);
+	else
+		pgas_hot_fill_annex(slot, p->attach, what | upper_half(buffer ? buffer : with_flag(PGAS_SLOT_ANNEX)),
+				    m.len, twice, twice_len, nullptr, 0);
+	slot->tag = m.word;
+	slot->data = m.data;
+	return inside ? bytes_inside(slot, false) : pgas_slot_annex(p->ring, slot);
+}
+
+// Sends one message of `total` bytes, which fill() writes to the given place. twice: see fill_slot().
 template <class Fill>
 [[gnu::always_inline]] inline int send_filled(shm_peer *p, const ring_message &m, size_t total, const void *twice,
 					      size_t twice_len, Fill &&fill)
 {
 	if (pgas_load_relaxed(&p->shared->closed)) // no receiver any more
 		return -FI_ECONNRESET;
-	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT |
-			uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
-	char *eager = nullptr;
+	uint64_t buffer = 0;
 	eager_claim claim{};
 	if (total > PGAS_ANNEX_BYTES) {
 		if (total > p->eager.bytes)
 			return -FI_EMSGSIZE;
 		if (!claim_eager(p, &p->turns[0], total, &claim))
 			return no_room(p);
-		eager = p->eager.buffer(claim.index);
-		fill(eager);
+		fill(p->eager.buffer(claim.index));
 		buffer_left(p, claim.index);
-		meta |= with_buffer(claim.index);
+		buffer = with_buffer(claim.index);
 	}
 	uint64_t pos;
 	pgas_slot *slot = claim_slot(p, &pos);
 	if (PGAS_UNLIKELY(!slot)) {
-		if (eager)
+		if (buffer)
 			eager_return(&p->eager.returns[claim.index], claim.number);
 		return no_room(p);
 	}
-	const bool plain = PGAS_IS_PLAIN(m.kind, m.flags) && total <= PGAS_SLOT_PLAIN;
-	const bool inside = plain || total <= PGAS_SLOT_INLINE;
-	if (!eager && !inside)
-		meta |= with_flag(PGAS_SLOT_ANNEX);
-	slot->meta = meta;
-	slot->len = m.len;
-	if (!plain) {
-		slot->tag = m.word;
-		slot->data = m.data;
-	}
-	if (!eager)
-		fill(inside ? bytes_inside(slot, plain) : pgas_slot_annex(p->ring, slot));
-	if (!inside && twice_len)
-		pgas_copy_few(slot->payload, twice, twice_len);
+	char *const place = fill_slot(p, slot, m, total, buffer, twice, twice_len);
+	if (!buffer)
+		fill(place);
 	hand_over(p, slot, pos);
 	return 0;
 }
