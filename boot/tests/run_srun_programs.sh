@@ -40,9 +40,9 @@ for plugin in pmix pmi2; do
 	run="$srun --mpi=$plugin -n"
 	runs 'job: 4 nodes: ok' ./gasnet-conduit/tests/gasnet_job
 	runs '4 nodes, .*: ok' ./gasnet-conduit/tests/gasnet_am
-	ends 13 ./gasnet-conduit/tests/gasnet_end all-with-code
-	ends 16 ./gasnet-conduit/tests/gasnet_end one-in-barrier
-	ends any ./gasnet-conduit/tests/gasnet_end killed
+	ends 13 ./gasnet-conduit/tests/gasnet_exit all-with-code
+	ends 16 ./gasnet-conduit/tests/gasnet_exit one-in-barrier
+	ends any ./gasnet-conduit/tests/gasnet_exit killed
 	within 100 nobody
 	check "srun --mpi=$plugin: no process is left"
 done

@@ -9,31 +9,31 @@ programs=$top/gasnet-conduit/tests
 export GASNET_EXITTIMEOUT=1 GASNETRUN_OSHRUN="$top/launch/oshrun"
 
 # backtraces: of the node that failed, of errors of the library, and no backtrace if the user did not request one
-trace='gasnet_end(.*) *\[0x\|gasnet_end(+0x'
+trace='gasnet_exit(.*) *\[0x\|gasnet_exit(+0x'
 if [ -z "$sanitized" ]; then # their own handlers come first
 	GASNET_BACKTRACE=1 expect 139 'fatal signal: SIGSEGV(11) on node 2/3' \
-		"$oshrun" -n 3 "$programs/gasnet_end" fault
+		"$oshrun" -n 3 "$programs/gasnet_exit" fault
 	grep -q "$trace" "$work/out"
 	check "with a backtrace"
-	expect 139 'signal 11' "$oshrun" -n 3 "$programs/gasnet_end" fault
+	expect 139 'signal 11' "$oshrun" -n 3 "$programs/gasnet_exit" fault
 	! grep -q "$trace\|Caught a fatal signal" "$work/out"
 	check "without GASNET_BACKTRACE there is none"
-	GASNET_BACKTRACE=yes expect 134 'SIGABRT(6) on node 1/2' "$oshrun" -n 2 "$programs/gasnet_end" aborted
+	GASNET_BACKTRACE=yes expect 134 'SIGABRT(6) on node 1/2' "$oshrun" -n 2 "$programs/gasnet_exit" aborted
 else
 	not_run "fatal signals: a build with sanitizers"
 fi
-GASNET_BACKTRACE=1 expect 1 'called twice without gasnet_barrier_wait' "$programs/gasnet_end" barrier-twice
+GASNET_BACKTRACE=1 expect 1 'called twice without gasnet_barrier_wait' "$programs/gasnet_exit" barrier-twice
 grep -q "$trace" "$work/out"
 check "an error of the library has a backtrace"
 
 # frozen WAY VARIABLE STATUS: a process waits and says how to wake it; SIGCONT wakes it, and it ends with STATUS
 frozen() {
 	_way=$1 _variable=$2 _status=$3
-	env "$_variable=1" "$programs/gasnet_end" "$_way" >"$work/frozen" 2>&1 &
+	env "$_variable=1" "$programs/gasnet_exit" "$_way" >"$work/frozen" 2>&1 &
 	_pid=$!
 	at_exit "kill -9 $_pid 2>/dev/null"
 	within 300 grep -q "frozen for debugger: host=.* pid=$_pid\$" "$work/frozen"
-	check "$_variable=1 gasnet_end $_way: says that it is frozen"
+	check "$_variable=1 gasnet_exit $_way: says that it is frozen"
 	asleep() { [ "$(cut -d' ' -f3 "/proc/$_pid/stat")" = S ]; }
 	within 50 asleep
 	check "and waits"
@@ -78,7 +78,7 @@ esac
 (cd "$programs" && GASNET_PSHM_NODES=2 PATH=.:$PATH && export GASNET_PSHM_NODES PATH && bounded gasnet_job) \
 	>"$work/out" 2>&1 && grep -q 'job: 2 nodes: ok$' "$work/out"
 check "a program found by PATH"
-GASNET_PSHM_NODES=3 expect 16 '' "$programs/gasnet_end" one-in-barrier
+GASNET_PSHM_NODES=3 expect 16 '' "$programs/gasnet_exit" one-in-barrier
 GASNET_PSHM_NODES=1 expect 0 'job: 1 nodes: ok$' "$programs/gasnet_job"
 GASNET_PSHM_NODES=4 expect 0 'job: 2 nodes: ok$' "$oshrun" -n 2 "$programs/gasnet_job" # a launcher knows better
 for wrong in 0 -1 abc 3x 99999999999999999999; do

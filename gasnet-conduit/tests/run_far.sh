@@ -20,7 +20,7 @@ done
 far 2 gex_rma
 far 2 gex_bind
 far 2 gex_bind mixed
-far 2 gex_ends
+far 2 gex_endpoints
 far 2 gex_ad 50
 far 2 gasnet_job_par
 far 2 gasnet_am_parsync
@@ -43,7 +43,7 @@ far 2 gasnet_handles
 far 3 gex_rma
 far 3 gex_bind
 far 3 gex_bind mixed
-far 3 gex_ends
+far 3 gex_endpoints
 far 2 gex_rma_par
 far 3 gex_ad 50
 far 2 gasnet_am_par

@@ -31,7 +31,7 @@ wrong nested 'prepared before is neither committed nor cancelled$'
 
 # the same for endpoints other than the first
 wrong_end() { # WHAT LINE
-	expect 1 "$2" "$oshrun" -n 2 "$top/gasnet-conduit/tests/gex_ends" "$1"
+	expect 1 "$2" "$oshrun" -n 2 "$top/gasnet-conduit/tests/gex_endpoints" "$1"
 }
 wrong_end short 'gex_AM_RequestShort: endpoint 2 of this node was made without GEX_EP_CAPABILITY_AM$'
 wrong_end prepare 'gex_AM_Prepare: endpoint 2 of this node was made without GEX_EP_CAPABILITY_AM$'

@@ -15,7 +15,7 @@ run() {
 	shift 2
 	expect 0 ': ok$' "$oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
 }
-for program in gasnet_job gasnet_am gasnet_rma_test gex_rma gex_ad gex_bind gex_ends; do
+for program in gasnet_job gasnet_am gasnet_rma_test gex_rma gex_ad gex_bind gex_endpoints; do
 	for nodes in 1 2 3 8; do
 		run $nodes $program
 	done
@@ -24,7 +24,8 @@ for nodes in 1 2 3 8; do # memory that the client brings as the first segment, o
 	run $nodes gex_bind client
 	run $nodes gex_bind mixed
 done
-for program in gex_rma_par gex_ends_par gex_ad_par gasnet_job_par gasnet_am_par gasnet_job_parsync gasnet_am_parsync; do
+for program in gex_rma_par gex_endpoints_par gex_ad_par gasnet_job_par gasnet_am_par gasnet_job_parsync \
+	gasnet_am_parsync; do
 	run 2 $program
 done
 for nodes in 1 2 8; do

@@ -68,7 +68,7 @@ gasnet_job_parsync:"
 scripts=${TEST_HOSTS_SCRIPTS:-"examples/run.sh shmem/tests/run_smoke.sh shmem/tests/run_typed.sh shmem/tests/run_coll.sh
 	shmem/tests/run_teams.sh shmem/tests/run_memory.sh shmem/tests/run_life.sh shmem/tests/run_ends.sh
 	shmem/tests/run_wrong.sh shmem/tests/run_coll_wrong.sh shmem/tests/run_far.sh gasnet-conduit/tests/run_jobs.sh
-	gasnet-conduit/tests/run_far.sh gasnet-conduit/tests/run_end.sh"}
+	gasnet-conduit/tests/run_far.sh gasnet-conduit/tests/run_exit.sh"}
 
 # --- the launchers' part: their exchange needs no link ----------------------------------------------------------------
 

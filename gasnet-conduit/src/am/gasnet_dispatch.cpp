@@ -86,7 +86,7 @@ gex_Flags_t call_flags(uint64_t word)
 	return !((static_cast<uint32_t>(word) ^ way.args) & way.args_mask) && way.kinds >> kind & 1;
 }
 
-const char *words_of(gex_Flags_t flags, char (&text)[48])
+const char *describe_call(gex_Flags_t flags, char (&text)[48])
 {
 	const gex_Flags_t direction = flags & GEX_FLAG_AM_REQREP;
 	snprintf(text, sizeof text, "%s%s%s%s %s", flags & GEX_FLAG_AM_SHORT ? "short" : "",
@@ -103,8 +103,8 @@ const char *words_of(gex_Flags_t flags, char (&text)[48])
 {
 	char sent[48], registered[48];
 	fail("handler %u (%s) is registered for a %s with %u arguments; node %u sent it a %s with %u", entry.gex_index,
-	     entry.gex_name ? entry.gex_name : "no name", words_of(entry.gex_flags, registered), entry.gex_nargs,
-	     word_rank_of_pair(word), words_of(call_flags(word), sent), word_args(word));
+	     entry.gex_name ? entry.gex_name : "no name", describe_call(entry.gex_flags, registered), entry.gex_nargs,
+	     word_rank_of_pair(word), describe_call(call_flags(word), sent), word_args(word));
 }
 
 // The handler of an endpoint other than the first; if it has none of its own, the first endpoint's.
@@ -119,7 +119,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 }
 
 // The message came through a pair of endpoints. Returns null if it is malformed.
-[[gnu::cold]] gasneti_handler_fn through_pair(uint64_t word, gasneti_token &token)
+[[gnu::cold]] gasneti_handler_fn find_pair_handler(uint64_t word, gasneti_token &token)
 {
 	token.source = word_rank_of_pair(word);
 	token.sender = static_cast<uint8_t>(word_from(word));
@@ -132,19 +132,19 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 		fail("message from node %u for endpoint %u, which %s", token.source, token.receiver,
 		     ep ? "was made without GEX_EP_CAPABILITY_AM" : "does not exist");
 	const gex_AM_Entry_t &entry = handler_at(*ep, word);
-	if (!takes_arguments(way_to(entry), word))
+	if (!takes_arguments(make_way(entry), word))
 		wrong_handler(entry, word);
 	return entry.gex_fnptr;
 }
 
 // A message's handler, and the token that tells it about the sender. Null if the message is malformed.
-[[gnu::always_inline]] inline gasneti_handler_fn find(uint64_t word, const arg *args, gasneti_token &token)
+[[gnu::always_inline]] inline gasneti_handler_fn find_handler(uint64_t word, const arg *args, gasneti_token &token)
 {
 	const gasnet_node_t source = word_rank(word);
 	const handler_way &way = g.handlers[word_handler(word)];
 	token = {source, false, 0, 0, 0, static_cast<uint32_t>(word)};
 	if (PGAS_UNLIKELY(source >= gasneti_front.nodes))
-		return through_pair(word, token);
+		return find_pair_handler(word, token);
 	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in add_entry()
 	if (PGAS_UNLIKELY(!fn))
 		library_message(word_handler(word), source, args, word_args(word));
@@ -154,12 +154,12 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 }
 
 // A medium message from this node to itself.
-[[gnu::always_inline]] inline void run_own(uint64_t word, void *payload, size_t nbytes, const arg *args)
+[[gnu::always_inline]] inline void run_in_place(uint64_t word, void *payload, size_t nbytes, const arg *args)
 {
 	const bool inside = t_in_handler;
 	gasneti_token token;
 	word += gasneti_front.word;
-	const gasneti_handler_fn fn = find(word, args, token);
+	const gasneti_handler_fn fn = find_handler(word, args, token);
 	t_in_handler = true;
 	if (PGAS_UNLIKELY(!fn || !run_payload(fn, &token, payload, nbytes, args, word_args(word))))
 		fail("a message of this node to itself makes no sense");
@@ -170,7 +170,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 {
 	char *const room = allocate(nbytes);
 	memcpy(room, src, nbytes);
-	run_medium_own(word, room, nbytes, args);
+	run_medium_in_place(word, room, nbytes, args);
 	free(room);
 }
 
@@ -184,20 +184,20 @@ char *allocate(size_t bytes) noexcept
 	return room;
 }
 
-void run_medium_own(uint64_t word, void *payload, size_t nbytes, const arg *args) noexcept
+void run_medium_in_place(uint64_t word, void *payload, size_t nbytes, const arg *args) noexcept
 {
-	run_own(word, payload, nbytes, args);
+	run_in_place(word, payload, nbytes, args);
 }
 
 // Makes a copy, because the handler may change the payload, and the caller that replies may be about to send its own.
-void run_medium_here(uint64_t word, const void *src, size_t nbytes, const arg *args) noexcept
+void run_medium_copy(uint64_t word, const void *src, size_t nbytes, const arg *args) noexcept
 {
 	alignas(16) char room[512];
 	if (PGAS_UNLIKELY(nbytes > sizeof room))
 		return run_large(word, src, nbytes, args);
 	if (nbytes)
 		memcpy(room, src, nbytes);
-	run_own(word, room, nbytes, args);
+	run_in_place(word, room, nbytes, args);
 }
 
 // A node of this job wrote the message, but it is checked before it is used anyway.
@@ -212,7 +212,7 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	if (bytes < 8 + 4 * n)
 		return false;
 	gasneti_token token;
-	const gasneti_handler_fn fn = find(word, args, token);
+	const gasneti_handler_fn fn = find_handler(word, args, token);
 	if (!fn)
 		return false;
 	char *payload;

@@ -27,7 +27,7 @@ struct descriptor : gasneti_srcdesc {
 	uint64_t fit;         // the message's word: arguments, kind and endpoints; for a slot, all but the handler
 	size_t offset;        // of the payload in the message
 	union {
-		struct pgas_hot_claim slot;
+		struct pgas_hot_claim claim;
 		fi_pgas_place place;
 		char *own;
 	};
@@ -39,7 +39,7 @@ constexpr uint64_t kEndBits = word_with_ends(0xff, 0xff);
 // Bits that prepare and commit must agree on.
 constexpr uint64_t kFitBits = uint64_t{0xff} << GASNETI_WORD_ARGS | uint64_t{0xff} << GASNETI_WORD_KIND;
 
-const char *name_of(uint64_t word)
+const char *call_name(uint64_t word)
 {
 	const bool medium = word_category(word) == GASNETI_MEDIUM;
 	if (word_kind(word) & GASNETI_REPLY)
@@ -56,7 +56,7 @@ struct kept_free { // referenced only when a buffer is created, because that cos
 };
 thread_local kept_free t_kept_free;
 
-[[gnu::noinline]] char *own_make()
+[[gnu::noinline]] char *make_buffer()
 {
 	t_kept_free.at_end = true;
 	const size_t bytes = (size_t{gasneti_front.max_medium} + 63) / 64 * 64;
@@ -66,13 +66,13 @@ thread_local kept_free t_kept_free;
 	return pos;
 }
 
-char *own_take()
+char *take_buffer()
 {
 	char *const pos = std::exchange(t_kept, nullptr);
-	return PGAS_LIKELY(pos) ? pos : own_make();
+	return PGAS_LIKELY(pos) ? pos : make_buffer();
 }
 
-void own_give(char *pos)
+void give_buffer(char *pos)
 {
 	if (PGAS_UNLIKELY(t_kept))
 		free(pos);
@@ -82,10 +82,10 @@ void own_give(char *pos)
 
 // --- prepare ---------------------------------------------------------------------------------------------------------
 
-[[noreturn, gnu::cold, gnu::noinline]] void nested(uint64_t word)
+[[noreturn, gnu::cold, gnu::noinline]] void reject_nested(uint64_t word)
 {
 	fail("gex_AM_Prepare%s: the message that was prepared before is neither committed nor cancelled",
-	     name_of(word));
+	     call_name(word));
 }
 
 void check_prepare(const descriptor &d, uint64_t word, const void *client_buf, size_t least, size_t most)
@@ -93,20 +93,20 @@ void check_prepare(const descriptor &d, uint64_t word, const void *client_buf, s
 	const bool ours = !client_buf || word_category(word) == GASNETI_MEDIUM;
 	const size_t limit = ours ? gasneti_front.max_medium : GASNETI_MAX_LONG;
 	if (d.what != holds::nothing)
-		nested(word);
+		reject_nested(word);
 	if (word_args(word) > GASNETI_MAX_ARGS)
-		fail("gex_AM_Prepare%s: %u arguments; the most is %d", name_of(word), word_args(word),
+		fail("gex_AM_Prepare%s: %u arguments; the most is %d", call_name(word), word_args(word),
 		     GASNETI_MAX_ARGS);
 	if (least > limit || most < least)
 		fail("gex_AM_Prepare%s: least payload %zu, most payload %zu; the least may be up to %zu, and the most "
 		     "not be less",
-		     name_of(word), least, most, limit);
+		     call_name(word), least, most, limit);
 }
 
 void hold_own(descriptor &d, size_t most)
 {
 	d.what = holds::own;
-	d.own = own_take();
+	d.own = take_buffer();
 	d.addr = d.own;
 	d.size = std::min<size_t>(most, gasneti_front.max_medium);
 }
@@ -115,8 +115,8 @@ void hold_own(descriptor &d, size_t most)
 int hold_place(descriptor &d, size_t args, size_t most)
 {
 	const size_t size = std::min<size_t>(most, gasneti_front.max_medium);
-	const size_t in_slot = slot_payload_at(args);
-	d.offset = size <= PGAS_SLOT_PLAIN - in_slot ? in_slot : eager_payload_at(args);
+	const size_t in_slot = slot_payload_off(args);
+	d.offset = size <= PGAS_SLOT_PLAIN - in_slot ? in_slot : eager_payload_off(args);
 	const int rc = g.net.ops->message_claim(g.am, d.node, d.offset + size, &d.place);
 	if (rc == -FI_EAGAIN || rc == -FI_EOPNOTSUPP)
 		return rc;
@@ -153,11 +153,11 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 {
 	descriptor &d = t_descriptor;
 	if (PGAS_UNLIKELY(d.what != holds::nothing))
-		nested(word);
+		reject_nested(word);
 	d.what = what;
-	d.slot.slot = slot;
-	d.slot.peer = peer;
-	d.slot.at = pos;
+	d.claim.slot = slot;
+	d.claim.peer = peer;
+	d.claim.at = pos;
 	return d;
 }
 
@@ -176,7 +176,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 [[gnu::always_inline]] inline descriptor &hold_annex(const struct pgas_hot_claim &c, uint64_t word, size_t most)
 {
 	descriptor &d = hold_claim(holds::annex, c.slot, c.peer, c.at, word);
-	d.offset = eager_payload_at(word_args(word));
+	d.offset = eager_payload_off(word_args(word));
 	d.fit = gasneti_front.word + word + word_with_payload(d.offset);
 	d.addr = pgas_slot_annex(c.peer->ring, c.slot) + d.offset;
 	d.size = most;
@@ -185,9 +185,9 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 
 // Prepares a medium request to another node of this host as the inline code does, which gave up because messages had
 // arrived; they have been handled now. False if there is no room, or the payload is too large for that.
-[[gnu::noinline]] bool prepare_near(gasnet_node_t dest, uint64_t word, size_t most)
+[[gnu::noinline]] bool prepare_in_slot(gasnet_node_t dest, uint64_t word, size_t most)
 {
-	const size_t pos = slot_payload_at(word_args(word));
+	const size_t pos = slot_payload_off(word_args(word));
 	if (most > GASNETI_ANNEX_PAYLOAD)
 		return false;
 	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, pos + most);
@@ -201,14 +201,14 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 }
 
 // A medium request to this node or to another of this host, if there is no error; errors are found later.
-[[gnu::always_inline]] inline bool prepare_quick(descriptor &d, gasnet_node_t dest, uint64_t word,
-						 const void *client_buf, size_t least, size_t most)
+[[gnu::always_inline]] inline bool try_prepare(descriptor &d, gasnet_node_t dest, uint64_t word, const void *client_buf,
+					       size_t least, size_t most)
 {
 	if (client_buf || word_category(word) != GASNETI_MEDIUM || d.what != holds::nothing || !g.attached ||
 	    in_handler() || word_args(word) > GASNETI_MAX_ARGS || most < least || least > gasneti_front.max_medium)
 		return false;
 	if (!is_here(dest))
-		return prepare_near(dest, word, most);
+		return prepare_in_slot(dest, word, most);
 	d.node = dest;
 	d.token = nullptr;
 	d.fit = word;
@@ -217,11 +217,11 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 }
 
 // Any other request.
-[[gnu::noinline]] gex_AM_SrcDesc_t prepare_other(gasnet_node_t dest, uint64_t word, const void *client_buf,
-						 size_t least, size_t most, gex_Flags_t flags)
+[[gnu::noinline]] gex_AM_SrcDesc_t prepare_checked(gasnet_node_t dest, uint64_t word, const void *client_buf,
+						   size_t least, size_t most, gex_Flags_t flags)
 {
 	descriptor &d = t_descriptor;
-	check_gex_request(word_kind(word));
+	require_request(word_kind(word));
 	check_prepare(d, word, client_buf, least, most);
 	pgas_backoff wait{};
 	for (;;) {
@@ -274,35 +274,35 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 }
 
 // A medium message from this node to itself, in a library buffer that the handler may modify. It may prepare a reply.
-[[gnu::always_inline]] inline int commit_here(descriptor &d, uint64_t word, size_t nbytes,
-					      const gasnet_handlerarg_t *args)
+[[gnu::always_inline]] inline int commit_to_self(descriptor &d, uint64_t word, size_t nbytes,
+						 const gasnet_handlerarg_t *args)
 {
 	char *const own = d.own;
 	if (d.token)
 		d.token->replied = true;
 	d.what = holds::nothing;
-	run_medium_own(word + (d.fit & kEndBits), own, nbytes, args);
-	own_give(own);
+	run_medium_in_place(word + (d.fit & kEndBits), own, nbytes, args);
+	give_buffer(own);
 	return GASNET_OK;
 }
 
 int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *dst, const gasnet_handlerarg_t *args, bool now)
 {
 	if (word_category(word) == GASNETI_MEDIUM) {
-		return d.token ? gex_reply_medium(d.token, word, d.addr, nbytes, args, now)
-			       : gex_request_medium(d.node, word, d.addr, nbytes, args, now);
+		return d.token ? send_medium_reply(d.token, word, d.addr, nbytes, args, now)
+			       : send_medium_request(d.node, word, d.addr, nbytes, args, now);
 	}
-	check_gex_payload(d.node, word, nbytes, dst);
-	return d.token ? gex_reply_long(d.token, word, d.addr, nbytes, dst, args, now)
-		       : gex_request_long(d.node, word, d.addr, nbytes, dst, args, now);
+	require_payload(d.node, word, nbytes, dst);
+	return d.token ? send_long_reply(d.token, word, d.addr, nbytes, dst, args, now)
+		       : send_long_request(d.node, word, d.addr, nbytes, dst, args, now);
 }
 
 // Without arguments there is no loop over them.
 template <bool has_args>
-[[gnu::always_inline]] inline int commit_slot_here(descriptor &d, uint64_t word, size_t nbytes,
-						   const gasnet_handlerarg_t *args)
+[[gnu::always_inline]] inline int commit_slot(descriptor &d, uint64_t word, size_t nbytes,
+					      const gasnet_handlerarg_t *args)
 {
-	const struct pgas_hot_claim c = {d.slot.slot, d.slot.peer, d.slot.at};
+	const struct pgas_hot_claim c = {d.claim.slot, d.claim.peer, d.claim.at};
 	const uint64_t whole = d.fit | word_handler(word);
 	d.what = holds::nothing;
 	char *const message = pgas_hot_fill_plain(c.slot, c.peer->meta, d.offset + nbytes);
@@ -315,13 +315,13 @@ template <bool has_args>
 
 [[gnu::noinline]] int commit_slot_args(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
 {
-	return commit_slot_here<true>(d, word, nbytes, args);
+	return commit_slot<true>(d, word, nbytes, args);
 }
 
 [[gnu::noinline]] int commit_annex(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
 {
 	d.what = holds::nothing;
-	publish_annex(d.slot, pgas_slot_annex(d.slot.peer->ring, d.slot.slot), d.fit | word_handler(word), nbytes,
+	publish_annex(d.claim, pgas_slot_annex(d.claim.peer->ring, d.claim.slot), d.fit | word_handler(word), nbytes,
 		      args);
 	return GASNET_OK;
 }
@@ -330,16 +330,16 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 {
 	const descriptor &d = t_descriptor;
 	if (sd != &d || d.what == holds::nothing)
-		fail("gex_AM_Commit%s: this thread has prepared no message", name_of(word));
+		fail("gex_AM_Commit%s: this thread has prepared no message", call_name(word));
 	if ((word ^ d.fit) & kFitBits)
-		fail("gex_AM_Commit%s with %u arguments: prepared was a %s with %u", name_of(word), word_args(word),
-		     name_of(d.fit), word_args(d.fit));
+		fail("gex_AM_Commit%s with %u arguments: prepared was a %s with %u", call_name(word), word_args(word),
+		     call_name(d.fit), word_args(d.fit));
 	if (nbytes > d.size)
-		fail("gex_AM_Commit%s: %zu bytes; prepared were %zu", name_of(word), nbytes, d.size);
+		fail("gex_AM_Commit%s: %zu bytes; prepared were %zu", call_name(word), nbytes, d.size);
 }
 
-[[gnu::noinline]] int commit_other(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
-				   const gasnet_handlerarg_t *args) noexcept
+[[gnu::noinline]] int commit_checked(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
+				     const gasnet_handlerarg_t *args) noexcept
 {
 	check_commit(sd, word, nbytes);
 	descriptor d = t_descriptor;
@@ -355,7 +355,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	if (d.token)
 		d.token->replied = true;
 	if (d.what == holds::own)
-		own_give(d.own);
+		give_buffer(d.own);
 	return GASNET_OK;
 }
 
@@ -367,7 +367,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	write_head(static_cast<char *>(d.place.buf), whole_word(word + (d.fit & kEndBits), d.offset), args);
 	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.offset + nbytes);
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
-		return commit_other(&d, word, nbytes, nullptr, flags, args);
+		return commit_checked(&d, word, nbytes, nullptr, flags, args);
 	if (PGAS_UNLIKELY(rc))
 		lost("message", d.node, rc);
 	d.what = holds::nothing;
@@ -380,19 +380,19 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 }
 
 // Separate from gasneti_commit, with its arguments in the same order so that fewer of them are moved.
-[[gnu::noinline]] int commit_elsewhere(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
-				       const gasnet_handlerarg_t *args) noexcept
+[[gnu::noinline]] int commit_outside_slot(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst,
+					  gex_Flags_t flags, const gasnet_handlerarg_t *args) noexcept
 {
 	auto &d = *static_cast<descriptor *>(sd);
 	if (PGAS_LIKELY(holds_message(d, word, nbytes))) {
 		if (PGAS_LIKELY(d.what == holds::annex))
 			return commit_annex(d, word, nbytes, args);
 		if (d.what == holds::own && is_here(d.node) && word_category(word) == GASNETI_MEDIUM)
-			return commit_here(d, word, nbytes, args);
+			return commit_to_self(d, word, nbytes, args);
 		if (d.what == holds::place && !d.token)
 			return commit_eager(d, word, nbytes, flags, args);
 	}
-	return commit_other(sd, word, nbytes, dst, flags, args);
+	return commit_checked(sd, word, nbytes, dst, flags, args);
 }
 
 } // namespace
@@ -416,9 +416,9 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t
 						    size_t least, size_t most, gex_Flags_t flags) noexcept
 {
 	gasnet_AMPoll();
-	if (prepare_quick(t_descriptor, dest, word, client_buf, least, most))
+	if (try_prepare(t_descriptor, dest, word, client_buf, least, most))
 		return &t_descriptor;
-	return prepare_other(dest, word, client_buf, least, most, flags);
+	return prepare_checked(dest, word, client_buf, least, most, flags);
 }
 
 extern "C" gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
@@ -432,7 +432,7 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t wo
 						  size_t least, size_t most, gex_Flags_t flags) noexcept
 {
 	descriptor &d = t_descriptor;
-	check_gex_reply(token, word_kind(word));
+	require_reply(token, word_kind(word));
 	check_prepare(d, word, client_buf, least, most);
 	word += word_back(token);
 	d.node = token->source;
@@ -452,10 +452,10 @@ extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes,
 {
 	auto &d = *static_cast<descriptor *>(sd);
 	if (PGAS_UNLIKELY(d.what != holds::slot || !holds_message(d, word, nbytes)))
-		return commit_elsewhere(sd, word, nbytes, dst, flags, args);
+		return commit_outside_slot(sd, word, nbytes, dst, flags, args);
 	if (word_args(word))
 		return commit_slot_args(d, word, nbytes, args);
-	return commit_slot_here<false>(d, word, nbytes, nullptr);
+	return commit_slot<false>(d, word, nbytes, nullptr);
 }
 
 extern "C" int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) noexcept
@@ -466,14 +466,14 @@ extern "C" int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) noexcept
 	switch (std::exchange(d.what, holds::nothing)) {
 	case holds::slot:
 	case holds::annex:
-		pgas_hot_describe(d.slot.slot, d.slot.peer->meta, pgas_hot_what(PGAS_KIND_NOTHING, 0), 0);
-		pgas_hot_publish(&d.slot);
+		pgas_hot_describe(d.claim.slot, d.claim.peer->meta, pgas_hot_what(PGAS_KIND_NOTHING, 0), 0);
+		pgas_hot_publish(&d.claim);
 		break;
 	case holds::place:
 		g.net.ops->message_abandon(g.am, &d.place);
 		break;
 	case holds::own:
-		own_give(d.own);
+		give_buffer(d.own);
 		break;
 	default:
 		break;

@@ -22,39 +22,39 @@ const char *reply_name(unsigned category)
 }
 
 // Sends now, or returns false without sending.
-bool send_now(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
+bool try_send(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
 {
 	if (is_here(node)) {
-		run_here(head, head_bytes);
+		run_message(head, head_bytes);
 		return true;
 	}
-	const int rc = message_try(node, head, head_bytes, data, data_bytes);
+	const int rc = post_message(node, head, head_bytes, data, data_bytes);
 	if (rc && rc != -FI_EAGAIN)
 		lost("message", node, rc);
 	return rc == 0;
 }
 
-int send_gex_request(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
-		     bool now)
+int submit_request(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+		   bool now)
 {
 	if (now)
-		return send_now(node, head, head_bytes, data, data_bytes) ? GASNET_OK : GASNET_ERR_NOT_READY;
+		return try_send(node, head, head_bytes, data, data_bytes) ? GASNET_OK : GASNET_ERR_NOT_READY;
 	return send_waiting(node, head, head_bytes, data, data_bytes);
 }
 
-int send_gex_reply(gasnet_token_t token, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
-		   bool now)
+int submit_reply(gasnet_token_t token, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+		 bool now)
 {
 	token->replied = true;
 	if (!now)
 		send_reply(token->source, head, head_bytes, data, data_bytes);
-	else if (!send_now(token->source, head, head_bytes, data, data_bytes))
+	else if (!try_send(token->source, head, head_bytes, data, data_bytes))
 		token->replied = false;
 	return token->replied ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 // The payload goes to the segment of the endpoint that receives the message.
-void put_long(gasnet_node_t node, uint64_t word, void *dst, const void *src, size_t nbytes)
+void put_long_payload(gasnet_node_t node, uint64_t word, void *dst, const void *src, size_t nbytes)
 {
 	if (PGAS_LIKELY(!word_at(word)))
 		return put_payload(node, dst, src, nbytes);
@@ -67,11 +67,11 @@ void put_long(gasnet_node_t node, uint64_t word, void *dst, const void *src, siz
 // exception is a payload that needs the target's help to arrive, for instance on another host: it would wait while
 // holding a slot, so there the message waits for room after its payload. GASNET_ERR_NOT_READY: no room, and nothing was
 // done.
-int long_now(gasnet_node_t node, uint64_t word, const void *src, size_t nbytes, void *dst,
-	     const gasnet_handlerarg_t *args, bool *done)
+int claim_and_send_long(gasnet_node_t node, uint64_t word, const void *src, size_t nbytes, void *dst,
+			const gasnet_handlerarg_t *args, bool *done)
 {
 	message_head m;
-	const size_t head = long_head(m, word, args, dst, nbytes);
+	const size_t head = fill_long_head(m, word, args, dst, nbytes);
 	fi_pgas_place place;
 	*done = false;
 	if (is_here(node) || !g_windows[node] || is_outside(node) || word_at(word))
@@ -94,7 +94,7 @@ int long_now(gasnet_node_t node, uint64_t word, const void *src, size_t nbytes, 
 
 } // namespace
 
-void check_gex_request(unsigned kind) noexcept
+void require_request(unsigned kind) noexcept
 {
 	if (PGAS_UNLIKELY(!g.attached))
 		fail("%s: before gex_Client_Init", request_name(kind & GASNETI_CATEGORY));
@@ -102,7 +102,7 @@ void check_gex_request(unsigned kind) noexcept
 		fail("%s: in a handler, which may only reply", request_name(kind & GASNETI_CATEGORY));
 }
 
-void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
+void require_reply(gasnet_token_t token, unsigned kind) noexcept
 {
 	const char *call = reply_name(kind & GASNETI_CATEGORY);
 	if (!token || !token->request())
@@ -112,49 +112,49 @@ void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
 }
 
 // For an endpoint other than the first, the transfer checks whether the payload fits its segment.
-void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept
+void require_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept
 {
 	const unsigned kind = word_kind(word), category = word_category(word);
 	const char *call = kind & GASNETI_REPLY ? reply_name(category) : request_name(category);
 	if (nbytes > (category == GASNETI_MEDIUM ? gasneti_front.max_medium : GASNETI_MAX_LONG))
 		fail("%s: %zu bytes of payload; the most is gex_AM_Max%s, %zu", call, nbytes, call + strlen("gex_AM_"),
 		     category == GASNETI_MEDIUM ? size_t{gasneti_front.max_medium} : GASNETI_MAX_LONG);
-	if (category == GASNETI_LONG && !word_at(word) && !long_ok(node, dst, nbytes))
+	if (category == GASNETI_LONG && !word_at(word) && !long_fits(node, dst, nbytes))
 		fail("%s: %zu bytes at %p are not in the segment of node %u", call, nbytes, dst, node);
 }
 
-int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
-		       const gasnet_handlerarg_t *args, bool now) noexcept
+int send_medium_request(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
+			const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	if (is_here(dest)) {
-		run_medium_here(word, src, nbytes, args);
+		run_medium_copy(word, src, nbytes, args);
 		return GASNET_OK;
 	}
 	message_head m;
-	const size_t head = medium_head(m, word, args, nbytes);
-	return send_gex_request(dest, &m, head, src, nbytes, now);
+	const size_t head = fill_medium_head(m, word, args, nbytes);
+	return submit_request(dest, &m, head, src, nbytes, now);
 }
 
-int gex_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
-		     const gasnet_handlerarg_t *args, bool now) noexcept
+int send_long_request(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
+		      const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	bool done = false;
 	if (now)
-		if (const int err = long_now(dest, word, src, nbytes, dst, args, &done); err || done)
+		if (const int err = claim_and_send_long(dest, word, src, nbytes, dst, args, &done); err || done)
 			return err;
 	// the payload first; the message's release orders it before the handler
-	put_long(dest, word, dst, src, nbytes);
+	put_long_payload(dest, word, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, dst, nbytes);
+	const size_t head = fill_long_head(m, word, args, dst, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
 }
 
-int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes,
-		     const gasnet_handlerarg_t *args, bool now) noexcept
+int send_medium_reply(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes,
+		      const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	if (is_here(token->source)) {
 		token->replied = true;
-		run_medium_here(word, src, nbytes, args);
+		run_medium_copy(word, src, nbytes, args);
 		return GASNET_OK;
 	}
 	if (post_medium(token->source, word, src, nbytes, args) || post_annex(token->source, word, src, nbytes, args)) {
@@ -162,26 +162,26 @@ int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *src, size_
 		return GASNET_OK;
 	}
 	message_head m;
-	const size_t head = medium_head(m, word, args, nbytes);
-	return send_gex_reply(token, &m, head, src, nbytes, now);
+	const size_t head = fill_medium_head(m, word, args, nbytes);
+	return submit_reply(token, &m, head, src, nbytes, now);
 }
 
-int gex_reply_long(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
-		   const gasnet_handlerarg_t *args, bool now) noexcept
+int send_long_reply(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
+		    const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	bool done = false;
 	if (now) {
-		if (const int err = long_now(token->source, word, src, nbytes, dst, args, &done))
+		if (const int err = claim_and_send_long(token->source, word, src, nbytes, dst, args, &done))
 			return err;
 		if (done) {
 			token->replied = true;
 			return GASNET_OK;
 		}
 	}
-	put_long(token->source, word, dst, src, nbytes);
+	put_long_payload(token->source, word, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, dst, nbytes);
-	return send_gex_reply(token, &m, head, nullptr, 0, false);
+	const size_t head = fill_long_head(m, word, args, dst, nbytes);
+	return submit_reply(token, &m, head, nullptr, 0, false);
 }
 
 } // namespace gasnet
@@ -191,20 +191,20 @@ using namespace gasnet;
 extern "C" int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
 					 gex_Flags_t flags) noexcept
 {
-	check_gex_request(GASNETI_SHORT);
-	return send_gex_request(dest, message, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+	require_request(GASNETI_SHORT);
+	return submit_request(dest, message, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
 
 namespace {
 
-[[gnu::noinline]] int medium_other(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
-				   const gasnet_handlerarg_t *args, gex_Flags_t flags)
+[[gnu::noinline]] int send_checked_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
+					  const gasnet_handlerarg_t *args, gex_Flags_t flags)
 {
-	check_gex_request(GASNETI_MEDIUM);
-	check_gex_payload(dest, word, nbytes, nullptr);
+	require_request(GASNETI_MEDIUM);
+	require_payload(dest, word, nbytes, nullptr);
 	if (post_annex(dest, word, src, nbytes, args))
 		return GASNET_OK;
-	return gex_request_medium(dest, word, src, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+	return send_medium_request(dest, word, src, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 } // namespace
@@ -214,48 +214,48 @@ extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, con
 {
 	gasnet_AMPoll();
 	if (PGAS_UNLIKELY(is_here(dest)) && g.attached && !in_handler() && nbytes <= gasneti_front.max_medium) {
-		run_medium_here(word, src, nbytes, args);
+		run_medium_copy(word, src, nbytes, args);
 		return GASNET_OK;
 	}
 	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, src, nbytes, args)))
 		return GASNET_OK;
-	return medium_other(dest, word, src, nbytes, args, flags);
+	return send_checked_medium(dest, word, src, nbytes, args, flags);
 }
 
 extern "C" int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
-	check_gex_request(GASNETI_LONG);
-	check_gex_payload(dest, word, nbytes, dst);
+	require_request(GASNETI_LONG);
+	require_payload(dest, word, nbytes, dst);
 	gasnet_AMPoll();
-	return gex_request_long(dest, word, src, nbytes, dst, args, flags & GEX_FLAG_IMMEDIATE);
+	return send_long_request(dest, word, src, nbytes, dst, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 extern "C" int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const gex_AM_Arg_t *args,
 				       gex_Flags_t flags) noexcept
 {
-	check_gex_reply(token, GASNETI_SHORT);
+	require_reply(token, GASNETI_SHORT);
 	message_head m;
-	const size_t head = put_args(m, word + word_back(token), args);
-	return send_gex_reply(token, &m, head, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+	const size_t head = fill_short_head(m, word + word_back(token), args);
+	return submit_reply(token, &m, head, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
 
 extern "C" int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *src, size_t nbytes,
 					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
-	check_gex_reply(token, GASNETI_MEDIUM);
+	require_reply(token, GASNETI_MEDIUM);
 	word += word_back(token);
-	check_gex_payload(token->source, word, nbytes, nullptr);
-	return gex_reply_medium(token, word, src, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+	require_payload(token->source, word, nbytes, nullptr);
+	return send_medium_reply(token, word, src, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 				      const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
-	check_gex_reply(token, GASNETI_LONG);
+	require_reply(token, GASNETI_LONG);
 	word += word_back(token);
-	check_gex_payload(token->source, word, nbytes, dst);
-	return gex_reply_long(token, word, src, nbytes, dst, args, flags & GEX_FLAG_IMMEDIATE);
+	require_payload(token->source, word, nbytes, dst);
+	return send_long_reply(token, word, src, nbytes, dst, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 // --- through pairs of endpoints --------------------------------------------------------------------------------------
@@ -263,12 +263,12 @@ extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const vo
 extern "C" int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes,
 				  gex_Flags_t flags) noexcept
 {
-	check_gex_request(GASNETI_SHORT);
+	require_request(GASNETI_SHORT);
 	message_head m;
 	memcpy(&m, message, bytes);
 	m.word += pair_bits(request_name(GASNETI_SHORT), tm, rank);
 	gasnet_AMPoll();
-	return send_gex_request(rank, &m, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+	return submit_request(rank, &m, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
 
 extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes,
@@ -276,7 +276,7 @@ extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, 
 {
 	word += pair_bits(request_name(GASNETI_MEDIUM), tm, rank);
 	gasnet_AMPoll();
-	return medium_other(rank, word, src, nbytes, args, flags);
+	return send_checked_medium(rank, word, src, nbytes, args, flags);
 }
 
 extern "C" int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes, void *dst,

@@ -26,8 +26,8 @@ void add_entry(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 	pgas_store_release(&place.gex_fnptr, entry.gex_fnptr); // pairs with load_acquire in handler_at()
 	if (&ep == &g_endpoint) {
 		handler_way &way = g.handlers[entry.gex_index];
-		way = way_to(without);
-		pgas_store_release(&way.fn, entry.gex_fnptr); // pairs with load_acquire in find()
+		way = make_way(without);
+		pgas_store_release(&way.fn, entry.gex_fnptr); // pairs with load_acquire in find_handler()
 	}
 }
 
@@ -82,7 +82,7 @@ bool flags_ok(const gex_AM_Entry_t &e)
 
 } // namespace
 
-handler_way way_to(const gex_AM_Entry_t &entry) noexcept
+handler_way make_way(const gex_AM_Entry_t &entry) noexcept
 {
 	static_assert(GEX_FLAG_AM_SHORT == 1u << GASNETI_SHORT && GEX_FLAG_AM_MEDIUM == 1u << GASNETI_MEDIUM &&
 		      GEX_FLAG_AM_LONG == 1u << GASNETI_LONG && GASNETI_REPLY == 4);

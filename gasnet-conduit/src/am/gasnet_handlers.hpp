@@ -7,7 +7,7 @@
 
 namespace gasnet {
 
-handler_way way_to(const gex_AM_Entry_t &entry) noexcept;
+handler_way make_way(const gex_AM_Entry_t &entry) noexcept;
 int handlers_register_gasnet1(gasnet_handlerentry_t *table, int count);
 
 } // namespace gasnet

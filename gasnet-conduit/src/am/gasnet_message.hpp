@@ -81,8 +81,8 @@ inline uint64_t word_back(gasnet_token_t token)
 }
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN if there is no room, or another error. Not for this node.
-inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
-		       size_t data_bytes) noexcept
+inline int post_message(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
+			size_t data_bytes) noexcept
 {
 	if (head_bytes + data_bytes <= PGAS_SLOT_PLAIN &&
 	    PGAS_LIKELY(
@@ -104,7 +104,7 @@ inline bool outbox_push() noexcept
 
 // gasnet_receive.cpp: runs the handler of a message from this node to itself, inside the call that sends it. The
 // handler gets the message in place.
-void run_here(const void *message, size_t bytes) noexcept;
+void run_message(const void *message, size_t bytes) noexcept;
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
 inline bool in_handler() noexcept
 {
@@ -114,10 +114,10 @@ inline bool in_handler() noexcept
 // gasnet_dispatch.cpp. Runs the handler of one message. False if the message is malformed. head: word and arguments,
 // which need not lie in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
-// The same for a medium message from this node to itself, in pieces. run_medium_own gives the handler the payload
-// itself, run_medium_here a copy.
-void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
-void run_medium_here(uint64_t word, const void *src, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+// The same for a medium message from this node to itself, in pieces. run_medium_in_place gives the handler the
+// payload itself, run_medium_copy a copy.
+void run_medium_in_place(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+void run_medium_copy(uint64_t word, const void *src, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 // Room for a copy of a message, aligned as a received payload is.
 char *allocate(size_t bytes) noexcept;
 

@@ -25,7 +25,7 @@ size_t g_outbox_count = 0;
 
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {
-	const int rc = message_try(node, head, head_bytes, data, data_bytes); // may overtake: messages have no order
+	const int rc = post_message(node, head, head_bytes, data, data_bytes); // may overtake: messages have no order
 	if (PGAS_LIKELY(rc == 0))
 		return;
 	if (rc != -FI_EAGAIN)
@@ -47,7 +47,7 @@ bool outbox_push_some() noexcept
 	std::deque<waiting_reply> left;
 	for (waiting_reply &r : g_outbox) {
 		const int rc = full[r.dest] ? -FI_EAGAIN
-					    : message_try(r.dest, r.bytes.data(), r.bytes.size(), nullptr, 0);
+					    : post_message(r.dest, r.bytes.data(), r.bytes.size(), nullptr, 0);
 		if (rc == -FI_EAGAIN) {
 			full[r.dest] = true;
 			left.push_back(std::move(r));

@@ -27,7 +27,7 @@ constexpr size_t kMostTaken = 8; // half of the smallest ring
 // In front of the payload of a message that the library copies: room for the largest head.
 constexpr size_t kCopiedHead = 96;
 
-void run(const char *head, const char *message, size_t bytes)
+void run_handler(const char *head, const char *message, size_t bytes)
 {
 	const bool inside = t_in_handler; // true for a reply to this node, from its own handler
 	t_in_handler = true;
@@ -48,7 +48,7 @@ void run(const char *head, const char *message, size_t bytes)
 	word += word_with_payload(kCopiedHead) - word_with_payload(word_payload(word));
 	memcpy(copy, &word, sizeof word);
 	memcpy(copy + kCopiedHead, message + pos, bytes - pos);
-	run(copy, copy, total);
+	run_handler(copy, copy, total);
 	free(copy);
 }
 
@@ -63,7 +63,7 @@ void handle(const fi_pgas_message &m)
 	    m.len >= pos)
 		run_moved(message, m.len, pos);
 	else
-		run(head, message, m.len);
+		run_handler(head, message, m.len);
 }
 
 // The test that inline code makes, but on the queue itself: polls enter the library for other reasons as well, and then
@@ -143,10 +143,10 @@ void wait_turn_serving(pgas_backoff *wait)
 
 __thread bool t_in_handler = false;
 
-void run_here(const void *message, size_t bytes) noexcept
+void run_message(const void *message, size_t bytes) noexcept
 {
 	const auto *pos = static_cast<const char *>(message);
-	run(pos, pos, bytes);
+	run_handler(pos, pos, bytes);
 }
 
 } // namespace gasnet

@@ -24,7 +24,7 @@ int check_request(gasnet_node_t dest)
 {
 	if (!g.attached)
 		return GASNET_ERR_NOT_INIT;
-	return node_ok(dest) && !in_handler() ? GASNET_OK : GASNET_ERR_BAD_ARG;
+	return node_exists(dest) && !in_handler() ? GASNET_OK : GASNET_ERR_BAD_ARG;
 }
 
 int check_reply(gasnet_token_t token)
@@ -41,12 +41,12 @@ int check_reply(gasnet_token_t token)
 int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {
 	if (PGAS_UNLIKELY(is_here(node))) {
-		run_here(head, head_bytes);
+		run_message(head, head_bytes);
 		return GASNET_OK;
 	}
 	pgas_backoff wait{};
 	for (;;) {
-		const int rc = message_try(node, head, head_bytes, data, data_bytes);
+		const int rc = post_message(node, head, head_bytes, data, data_bytes);
 		if (PGAS_LIKELY(rc == 0))
 			return GASNET_OK;
 		if (rc != -FI_EAGAIN)
@@ -58,7 +58,7 @@ int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const 
 void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {
 	if (PGAS_UNLIKELY(is_here(node)))
-		run_here(head, head_bytes);
+		run_message(head, head_bytes);
 	else
 		send_or_keep(node, head, head_bytes, data, data_bytes);
 }
@@ -74,15 +74,15 @@ void put_payload(gasnet_node_t node, void *dst, const void *src, size_t nbytes) 
 		gasneti_put_some(node, dst, src, nbytes, GASNETI_DONE, 0);
 }
 
-bool long_ok(gasnet_node_t node, const void *dst, size_t nbytes) noexcept
+bool long_fits(gasnet_node_t node, const void *dst, size_t nbytes) noexcept
 {
-	return node_ok(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, dst, nbytes));
+	return node_exists(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, dst, nbytes));
 }
 
 bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		const gasnet_handlerarg_t *args) noexcept
 {
-	const size_t pos = eager_payload_at(word_args(word));
+	const size_t pos = eager_payload_off(word_args(word));
 	if (nbytes > PGAS_ANNEX_BYTES - pos)
 		return false;
 	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, 1);
@@ -107,21 +107,21 @@ extern "C" int gasneti_request_short(gasnet_node_t dest, const void *message, si
 
 namespace {
 
-[[gnu::noinline, gnu::flatten]] int request_medium_other(gasnet_node_t dest, uint64_t word, const void *src,
-							 size_t nbytes, const gasnet_handlerarg_t *args)
+[[gnu::noinline, gnu::flatten]] int request_checked_medium(gasnet_node_t dest, uint64_t word, const void *src,
+							   size_t nbytes, const gasnet_handlerarg_t *args)
 {
 	if (const int err = check_request(dest))
 		return err;
 	if (nbytes > gasnet_AMMaxMedium())
 		return GASNET_ERR_BAD_ARG;
 	if (is_here(dest)) {
-		run_medium_here(word, src, nbytes, args);
+		run_medium_copy(word, src, nbytes, args);
 		return GASNET_OK;
 	}
 	if (post_annex(dest, word, src, nbytes, args))
 		return GASNET_OK;
 	message_head m;
-	const size_t head = medium_head(m, word, args, nbytes);
+	const size_t head = fill_medium_head(m, word, args, nbytes);
 	return send_waiting(dest, &m, head, src, nbytes);
 }
 
@@ -133,7 +133,7 @@ extern "C" int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const v
 	gasnet_AMPoll(); // does nothing before gasnet_attach or inside a handler
 	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, src, nbytes, args)))
 		return GASNET_OK;
-	return request_medium_other(dest, word, src, nbytes, args);
+	return request_checked_medium(dest, word, src, nbytes, args);
 }
 
 extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
@@ -141,13 +141,13 @@ extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const voi
 {
 	if (const int err = check_request(dest))
 		return err;
-	if (!long_ok(dest, dst, nbytes))
+	if (!long_fits(dest, dst, nbytes))
 		return GASNET_ERR_BAD_ARG;
 	gasnet_AMPoll();
 	// the payload first; the message's release orders it before the handler
 	put_payload(dest, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, dst, nbytes);
+	const size_t head = fill_long_head(m, word, args, dst, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
 }
 
@@ -156,7 +156,7 @@ extern "C" int gasneti_reply_short(gasnet_token_t token, uint64_t word, const ga
 	if (const int err = check_reply(token))
 		return err;
 	message_head m;
-	const size_t head = put_args(m, word + word_back(token), args);
+	const size_t head = fill_short_head(m, word + word_back(token), args);
 	send_reply(token->source, &m, head, nullptr, 0);
 	return GASNET_OK;
 }
@@ -170,13 +170,13 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 		return err;
 	word += word_back(token);
 	if (is_here(token->source)) {
-		run_medium_here(word, src, nbytes, args);
+		run_medium_copy(word, src, nbytes, args);
 		return GASNET_OK;
 	}
 	if (post_medium(token->source, word, src, nbytes, args) || post_annex(token->source, word, src, nbytes, args))
 		return GASNET_OK;
 	message_head m;
-	const size_t head = medium_head(m, word, args, nbytes);
+	const size_t head = fill_medium_head(m, word, args, nbytes);
 	send_reply(token->source, &m, head, src, nbytes);
 	return GASNET_OK;
 }
@@ -184,13 +184,13 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 				  const gasnet_handlerarg_t *args) noexcept
 {
-	if (token && (token->sender || !long_ok(token->source, dst, nbytes))) // GASNet-1 has one endpoint
+	if (token && (token->sender || !long_fits(token->source, dst, nbytes))) // GASNet-1 has one endpoint
 		return GASNET_ERR_BAD_ARG;
 	if (const int err = check_reply(token))
 		return err;
 	put_payload(token->source, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word + word_back(token), args, dst, nbytes);
+	const size_t head = fill_long_head(m, word + word_back(token), args, dst, nbytes);
 	send_reply(token->source, &m, head, nullptr, 0);
 	return GASNET_OK;
 }

@@ -8,7 +8,7 @@
 
 namespace gasnet {
 
-inline bool node_ok(gasnet_node_t node)
+inline bool node_exists(gasnet_node_t node)
 {
 	return node < gasneti_front.nodes;
 }
@@ -25,7 +25,7 @@ void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const v
 // gasnet_send.cpp: the payload of a long message. For this node, src and dst may be the same.
 void put_payload(gasnet_node_t node, void *dst, const void *src, size_t nbytes) noexcept;
 // gasnet_send.cpp: true if the payload of a long message fits the segment at dst.
-bool long_ok(gasnet_node_t node, const void *dst, size_t nbytes) noexcept;
+bool long_fits(gasnet_node_t node, const void *dst, size_t nbytes) noexcept;
 
 struct alignas(16) message_head {
 	uint64_t word;
@@ -33,7 +33,7 @@ struct alignas(16) message_head {
 };
 
 // Writes word and arguments and returns their length in bytes.
-inline size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
+inline size_t fill_short_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
 {
 	const size_t n = word_args(word);
 	m.word = gasneti_front.word + word;
@@ -44,23 +44,23 @@ inline size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t
 
 // The payload of a medium message begins at a multiple of 16 in the handler's view. An eager buffer begins at one;
 // gasneti_slot_payload() has the position in a slot.
-inline size_t slot_payload_at(size_t args)
+inline size_t slot_payload_off(size_t args)
 {
 	return gasneti_slot_payload(args);
 }
-inline size_t eager_payload_at(size_t args)
+inline size_t eager_payload_off(size_t args)
 {
 	return (8 + 4 * args + 15) / 16 * 16;
 }
 constexpr size_t kLargestHead = 8 + 4 * GASNETI_MAX_ARGS;
 static_assert(kLargestHead % 16 == 8 && kLargestHead <= PGAS_SLOT_INLINE);
 
-inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
+inline size_t fill_medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
 {
-	put_args(m, word, args);
-	size_t pos = slot_payload_at(word_args(word));
+	fill_short_head(m, word, args);
+	size_t pos = slot_payload_off(word_args(word));
 	if (pos + nbytes > PGAS_SLOT_PLAIN)
-		pos = eager_payload_at(word_args(word));
+		pos = eager_payload_off(word_args(word));
 	m.word += word_with_payload(pos);
 	return pos;
 }
@@ -92,7 +92,7 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbyte
 [[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 					       const gasnet_handlerarg_t *args)
 {
-	const size_t pos = slot_payload_at(word_args(word));
+	const size_t pos = slot_payload_off(word_args(word));
 	if (nbytes > PGAS_SLOT_PLAIN - pos)
 		return false;
 	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, pos + nbytes);
@@ -105,9 +105,9 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbyte
 	return true;
 }
 
-inline size_t long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *dst, size_t nbytes)
+inline size_t fill_long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *dst, size_t nbytes)
 {
-	const size_t used = (put_args(m, word, args) + 7) / 8 * 8;
+	const size_t used = (fill_short_head(m, word, args) + 7) / 8 * 8;
 	const auto address = reinterpret_cast<uint64_t>(dst);
 	memcpy(reinterpret_cast<char *>(&m) + used, &address, 8);
 	memcpy(reinterpret_cast<char *>(&m) + used + 8, &nbytes, 8);

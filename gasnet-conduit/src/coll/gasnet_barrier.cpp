@@ -106,7 +106,7 @@ void pass_on()
 	if (!g_barrier.told) {
 		for (const gasnet_node_t leader : g.leaders)
 			if (leader != gasneti_front.mynode)
-				far_word(leader, &own()->host_word[mine][turn], FI_ATOMIC_WRITE, joined());
+				far_update(leader, &own()->host_word[mine][turn], FI_ATOMIC_WRITE, joined());
 		g_barrier.told = true;
 		g_barrier.arrived = 0;
 	}

@@ -50,7 +50,7 @@ void get(void *dest, const void *source, size_t bytes, int rank)
 }
 void set(uint64_t *dest, uint64_t value, int rank)
 {
-	far_word(static_cast<gasnet_node_t>(rank), dest, FI_ATOMIC_WRITE, value);
+	far_update(static_cast<gasnet_node_t>(rank), dest, FI_ATOMIC_WRITE, value);
 }
 uint64_t add(uint64_t *dest, uint64_t value, int rank)
 {

@@ -14,8 +14,8 @@
 
 namespace {
 
-constexpr size_t kHead = 160; // totals, bounds, brackets
-constexpr size_t kEntry = 48; // an address and a length, or a number, with separators
+constexpr size_t kSummaryBytes = 160; // totals, bounds, brackets
+constexpr size_t kEntry = 48;         // an address and a length, or a number, with separators
 
 // A text that grows up to the size of its buffer.
 class writer {
@@ -99,7 +99,7 @@ size_t format_mask(char *buf, uint32_t mask, const named_bit (&bits)[Count])
 
 extern "C" size_t gasnett_format_memveclist_bufsz(size_t count)
 {
-	return kHead + count * kEntry;
+	return kSummaryBytes + count * kEntry;
 }
 
 extern "C" gasnett_memveclist_stats_t gasnett_format_memveclist(char *buf, size_t count, gasnet_memvec_t const *list)
@@ -125,7 +125,7 @@ extern "C" gasnett_memveclist_stats_t gasnett_format_memveclist(char *buf, size_
 
 extern "C" size_t gasnett_format_addrlist_bufsz(size_t count)
 {
-	return kHead + count * kEntry;
+	return kSummaryBytes + count * kEntry;
 }
 
 extern "C" gasnett_addrlist_stats_t gasnett_format_addrlist(char *buf, size_t count, void *const *list, size_t len)
@@ -146,7 +146,7 @@ extern "C" gasnett_addrlist_stats_t gasnett_format_addrlist(char *buf, size_t co
 
 extern "C" size_t gasnett_format_strides_bufsz(size_t count)
 {
-	return kHead + count * kEntry;
+	return kSummaryBytes + count * kEntry;
 }
 
 extern "C" void gasnett_format_strides(char *buf, size_t count, const size_t *list)
@@ -157,7 +157,7 @@ extern "C" void gasnett_format_strides(char *buf, size_t count, const size_t *li
 
 extern "C" size_t gasnett_format_putsgets_bufsz(size_t stridelevels)
 {
-	return kHead + 3 * (stridelevels + 1) * kEntry;
+	return kSummaryBytes + 3 * (stridelevels + 1) * kEntry;
 }
 
 // Returns the number of bytes that the transfer moves. There are no statistics to fill in.
@@ -180,33 +180,33 @@ extern "C" size_t gasnett_format_putsgets(char *buf, void *, gasnet_node_t node,
 
 extern "C" size_t gasnett_format_putvgetv_bufsz(size_t dstcount, size_t srccount)
 {
-	return kHead + gasnett_format_memveclist_bufsz(dstcount) + gasnett_format_memveclist_bufsz(srccount);
+	return kSummaryBytes + gasnett_format_memveclist_bufsz(dstcount) + gasnett_format_memveclist_bufsz(srccount);
 }
 
 extern "C" size_t gasnett_format_putvgetv(char *buf, gasnet_node_t node, size_t dstcount,
 					  gasnet_memvec_t const dstlist[], size_t srccount,
 					  gasnet_memvec_t const srclist[])
 {
-	char *pos = buf + snprintf(buf, kHead, "with node %u, to ", node);
+	char *pos = buf + snprintf(buf, kSummaryBytes, "with node %u, to ", node);
 	const size_t bytes = gasnett_format_memveclist(pos, dstcount, dstlist).totalsz;
 	pos += strlen(pos);
-	pos += snprintf(pos, kHead / 2, ", from ");
+	pos += snprintf(pos, kSummaryBytes / 2, ", from ");
 	gasnett_format_memveclist(pos, srccount, srclist);
 	return bytes;
 }
 
 extern "C" size_t gasnett_format_putigeti_bufsz(size_t dstcount, size_t srccount)
 {
-	return kHead + gasnett_format_addrlist_bufsz(dstcount) + gasnett_format_addrlist_bufsz(srccount);
+	return kSummaryBytes + gasnett_format_addrlist_bufsz(dstcount) + gasnett_format_addrlist_bufsz(srccount);
 }
 
 extern "C" size_t gasnett_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount, void *const dstlist[],
 					  size_t dstlen, size_t srccount, void *const srclist[], size_t srclen)
 {
-	char *pos = buf + snprintf(buf, kHead, "with node %u, to ", node);
+	char *pos = buf + snprintf(buf, kSummaryBytes, "with node %u, to ", node);
 	gasnett_format_addrlist(pos, dstcount, dstlist, dstlen);
 	pos += strlen(pos);
-	pos += snprintf(pos, kHead / 2, ", from ");
+	pos += snprintf(pos, kSummaryBytes / 2, ", from ");
 	gasnett_format_addrlist(pos, srccount, srclist, srclen);
 	return dstcount * dstlen;
 }

@@ -66,7 +66,7 @@ bool tell(gasnet_node_t node, int code)
 		uint64_t word;
 		gasnet_handlerarg_t code;
 	} const m = {word_with_rank(gasneti_front.mynode) | GASNETI_WORD(kExitHandler, 1, GASNETI_SHORT), code};
-	const int rc = message_try(node, &m, 12, nullptr, 0);
+	const int rc = post_message(node, &m, 12, nullptr, 0);
 	return rc != -FI_EAGAIN; // an unreachable node is not told again
 }
 
@@ -90,7 +90,7 @@ void leave_far()
 	auto *own = reinterpret_cast<internal_memory *>(g.base);
 	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
 		if (!g_windows[n] && n != gasneti_front.mynode)
-			far_word_try(n, &own->left);
+			far_try_add(n, &own->left);
 }
 
 // True when all nodes are leaving.

@@ -128,7 +128,7 @@ extern "C" gasnet_node_t gasneti_tool_host(gasnet_node_t node, const char **name
 
 extern "C" void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t value) noexcept
 {
-	far_word(node, mine, FI_ATOMIC_WRITE, value);
+	far_update(node, mine, FI_ATOMIC_WRITE, value);
 	far_settle();
 }
 

@@ -111,11 +111,11 @@ void start_nodes()
 	const std::string launcher = find_launcher();
 	if (launcher.empty())
 		fail("%s=%s: oshrun of this package is not found (GASNETRUN_OSHRUN names it)", kVariable, text);
-	std::vector<std::string> words = {launcher, "--no-aslr", "-H", "localhost:" + nodes, "-n", nodes, "--"};
-	words.insert(words.end(), program.begin(), program.end());
+	std::vector<std::string> arguments = {launcher, "--no-aslr", "-H", "localhost:" + nodes, "-n", nodes, "--"};
+	arguments.insert(arguments.end(), program.begin(), program.end());
 	std::vector<char *> list;
-	for (std::string &w : words)
-		list.push_back(w.data());
+	for (std::string &a : arguments)
+		list.push_back(a.data());
 	list.push_back(nullptr);
 	fflush(nullptr);
 	setenv(kStarted, "1", 1);

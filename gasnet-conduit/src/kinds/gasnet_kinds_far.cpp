@@ -3,10 +3,10 @@
 // Device memory of nodes on other machines. Only their driver can copy it, so the owner acts: an order arrives through
 // a gate (mr_reg_gate of fi_ext_pgas.h), and whichever thread makes progress there executes it. A short put carries its
 // bytes in the order. Longer transfers go through the owner's staging memory, which is in its internal memory: every
-// node has a slot in every other node's, with two halves, so that the wire can move bytes while the owner's device
+// node has a share of every other node's, with two halves, so that the wire can move bytes while the owner's device
 // copies the other half.
 //
-//   put   bytes into a half of the slot -> order after them -> owner: half to device -> acknowledged
+//   put   bytes into a half of the share -> order after them -> owner: half to device -> acknowledged
 //   get   order -> owner: device to half -> acknowledged -> get of the half
 #include "gasnet_kinds.hpp"
 #include "rma/gasnet_rma.hpp"
@@ -30,19 +30,19 @@ static_assert(sizeof(order) == 32);
 
 constexpr size_t kHereBytes = 256;
 static_assert(sizeof(order) + kHereBytes <= FI_PGAS_GATE_BYTES);
-constexpr size_t kStagingBytes = kToolAt - kStagingAt, kMostSlot = size_t{2} << 20;
+constexpr size_t kStagingBytes = kToolAt - kStagingAt, kMostShare = size_t{2} << 20;
 static_assert(kStagingBytes / GASNET_MAXNODES >= 128);
 
 fid_mr *g_gate; // under kinds_mutex
-pthread_mutex_t g_slot_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t g_share_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// Bytes in a half of a slot; the same for all nodes.
+// Bytes in a half of a share; the same for all nodes.
 size_t half()
 {
-	return std::min(kMostSlot, kStagingBytes / gasneti_front.nodes) / 128 * 64;
+	return std::min(kMostShare, kStagingBytes / gasneti_front.nodes) / 128 * 64;
 }
 
-// A half of this node's slot at every other node, as a local address.
+// A half of this node's share at every other node, as a local address.
 char *room(size_t turn)
 {
 	return reinterpret_cast<char *>(g.base + kStagingAt) + (gasneti_front.mynode * 2 + turn % 2) * half();
@@ -115,7 +115,7 @@ int kinds_far_open()
 void kinds_far_put(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, const void *source, size_t bytes,
 		   gasneti_until until)
 {
-	const pgas::mutex_holder alone(g_slot_mutex, kThreads);
+	const pgas::mutex_holder alone(g_share_mutex, kThreads);
 	const auto *src = static_cast<const char *>(source);
 	if (bytes <= kHereBytes) {
 		char message[sizeof(order) + kHereBytes];
@@ -140,7 +140,7 @@ void kinds_far_put(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, co
 
 void kinds_far_get(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, void *dest, size_t bytes)
 {
-	const pgas::mutex_holder alone(g_slot_mutex, kThreads);
+	const pgas::mutex_holder alone(g_share_mutex, kThreads);
 	const auto ask = [&](size_t pos, size_t turn) {
 		const order o{request::get_staged, index, offset + pos, std::min(half(), bytes - pos),
 			      staged_at(room(turn))};

@@ -168,7 +168,7 @@ ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 
 gasneti_op g_transfers{kEvent, settle};
 
-void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
+void far_update(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
 {
 	check_rc("message between hosts", node, send_word(node, mine, op, value));
 }
@@ -209,7 +209,7 @@ void far_settle() noexcept
 	check_lost("collective");
 }
 
-void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept
+void far_try_add(gasnet_node_t node, uint64_t *mine) noexcept
 {
 	send_word(node, mine, FI_SUM, 1);
 }

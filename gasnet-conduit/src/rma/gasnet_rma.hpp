@@ -8,9 +8,9 @@
 namespace gasnet {
 
 // Sets or adds to a word of internal memory at that node, after everything put there before.
-void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
+void far_update(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
 // Adds one to it without reporting errors: the node may be gone.
-void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept;
+void far_try_add(gasnet_node_t node, uint64_t *mine) noexcept;
 // A client's atomic operation. old: where to store the previous value, or null. If not null, the value is there when
 // the call returns; otherwise the operation may still be in progress.
 gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t value,

@@ -4,7 +4,7 @@
  * this node and the next: each endpoint has its own handlers, and uses the first one's where it has none; replies go
  * back to the requesting endpoint; the payload of a long message goes to the receiving endpoint's segment.
  *
- *   gex_ends [CALL]    then makes a call that ends the job: short, prepare, vis, unable, handler, outside
+ *   gex_endpoints [CALL]    then makes a call that ends the job: short, prepare, vis, unable, handler, outside
  */
 #include "gex_test.h"
 #include <gasnet_ratomic.h>

@@ -2,7 +2,7 @@
 /*
  * Ways a job can end; run_end.sh compares the exit status of the job, its duration and its leftovers.
  *
- *	gasnet_end WAY
+ *	gasnet_exit WAY
  */
 #include "gasnet_test.h"
 #include <signal.h>

@@ -3,7 +3,7 @@
 # Every way in which a job ends: the launcher's status, the message that the user gets, and that no process is left.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
-program=$top/gasnet-conduit/tests/gasnet_end
+program=$top/gasnet-conduit/tests/gasnet_exit
 # ended WAY STATUS TEXT NODES: TEXT is - if no text is expected
 ended() {
 	_words=$3
