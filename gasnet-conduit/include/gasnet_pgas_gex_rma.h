@@ -52,11 +52,11 @@ PGAS_HOT void gex_Event_WaitAll(gex_Event_t *pevent, size_t numevents, gex_Flags
 	(void)flags;
 	gasneti_sync_handles(pevent, numevents, "gex_Event_WaitAll");
 }
-/* Parts are not tracked apart from the whole operation: the event of a part is the whole's. */
+/* A put whose source may be reused already has a completed event for that. Every other part is over with the whole. */
+PGAS_EXPORT gex_Event_t gasneti_local_leaf(gex_Event_t root) PGAS_NOEXCEPT;
 PGAS_HOT gex_Event_t gex_Event_QueryLeaf(gex_Event_t root, gex_EC_t event_category)
 {
-	(void)event_category;
-	return root;
+	return event_category == GEX_EC_LC ? gasneti_local_leaf(root) : root;
 }
 
 /* budget: 6 instructions when nothing is open (paths.def: gex_nbi_wait) */

@@ -118,6 +118,7 @@ static void transfer(gex_TM_t tm, gex_Rank_t dest, size_t nbytes, unsigned round
 	case 3:
 		events[1] = gex_RMA_PutNB(tm, dest, there, src, nbytes, &local, 0);
 		gex_Event_Wait(local);
+		CHECK(!events[1] || gex_Event_Test(gex_Event_QueryLeaf(events[1], GEX_EC_LC)) == GASNET_OK);
 		gex_Event_WaitAll(events, 3, 0);
 		CHECK(events[1] == GEX_EVENT_INVALID);
 		break;

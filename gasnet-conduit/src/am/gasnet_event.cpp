@@ -21,7 +21,7 @@ using namespace gasnet;
 extern "C" void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) noexcept
 {
 	check_handle(handle, call);
-	if (handle == &g_transfers)
+	if (is_transfer(handle))
 		return far_finish(call);
 	gasnet_AMPoll();
 	pgas_backoff wait{};

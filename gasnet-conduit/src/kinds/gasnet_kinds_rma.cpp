@@ -72,7 +72,7 @@ gex_Event_t copy_by(const job &j, device &driver, char *theirs)
 	}
 	device_copy(j.call, driver, dst, src, j.bytes);
 	if (j.until == GASNETI_TAKEN)
-		return far_taken(j.implicit);
+		return far_taken(j.implicit, j.until);
 	device_finish(j.call, driver);
 	return GEX_EVENT_INVALID;
 }
@@ -140,7 +140,7 @@ gex_Event_t with_far_device(const job &j, uint64_t start)
 			return GEX_EVENT_INVALID;
 		}
 		kinds_far_put(j.node, j.index, offset + pos, mine, n, until);
-		return until == GASNETI_DONE ? GEX_EVENT_INVALID : far_taken(j.implicit);
+		return until == GASNETI_DONE ? GEX_EVENT_INVALID : far_taken(j.implicit, until);
 	});
 }
 

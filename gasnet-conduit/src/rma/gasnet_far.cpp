@@ -83,10 +83,10 @@ struct transfer {
 	transfer(const transfer &) = delete;
 };
 
-gasnet_handle_t taken(int implicit)
+gasnet_handle_t taken(int implicit, gasneti_until until)
 {
 	if (!implicit)
-		return &g_transfers;
+		return until == GASNETI_REUSABLE ? &g_transfers_reusable : &g_transfers;
 	pgas_add_release(&gasneti_pending, uint64_t{1}); // pairs with load_acquire in gasneti_sync_far()
 	return GASNET_INVALID_HANDLE;
 }
@@ -100,11 +100,11 @@ PGAS_HOT gasnet_handle_t put(gasnet_node_t node, const transfer &t, gasneti_unti
 	}
 	if (until == GASNETI_REUSABLE && !copied) {
 		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
-		return taken(implicit);
+		return taken(implicit, until);
 	}
 	const uint64_t flags = copied ? FI_INJECT : 0;
 	check_rc("put", node, retry([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
-	return taken(implicit);
+	return taken(implicit, until);
 }
 
 PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
@@ -114,7 +114,7 @@ PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_unti
 		return GASNET_INVALID_HANDLE;
 	}
 	check_rc("get", node, retry([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
-	return taken(implicit);
+	return taken(implicit, GASNETI_TAKEN);
 }
 
 // Ends the job if a transfer failed after its call had returned.
@@ -166,7 +166,7 @@ ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 
 } // namespace
 
-gasneti_op g_transfers{kEvent, settle};
+gasneti_op g_transfers{kEvent, settle}, g_transfers_reusable{kEvent, settle};
 
 void far_update(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
 {
@@ -183,7 +183,7 @@ gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, f
 	pgas_fence_stores(); // earlier writes of this node
 	if (!old && !swap) {
 		check_rc("atomic", node, retry([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
-		return taken(implicit);
+		return taken(implicit, GASNETI_TAKEN);
 	}
 	check_rc("atomic", node, retry([&] {
 			 return swap ? amo->compwritemsg(g.rma, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1,
@@ -237,9 +237,9 @@ void far_fence() noexcept
 	g.net.ops->fence(g.rma);
 }
 
-gasnet_handle_t far_taken(int implicit) noexcept
+gasnet_handle_t far_taken(int implicit, gasneti_until until) noexcept
 {
-	return taken(implicit);
+	return taken(implicit, until);
 }
 
 void far_finish(const char *call) noexcept
@@ -313,6 +313,11 @@ extern "C" int gasneti_try_far(void) noexcept
 extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
 {
 	return &g_transfers;
+}
+
+extern "C" gasnet_handle_t gasneti_local_leaf(gasnet_handle_t root) noexcept
+{
+	return root == &g_transfers_reusable ? GASNET_INVALID_HANDLE : root;
 }
 
 // --- the same through a team; pairs of other endpoints than the first have no ranks ----------------------------------

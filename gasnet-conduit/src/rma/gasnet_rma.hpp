@@ -27,10 +27,16 @@ gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64
 // A short put to a gate. It completes together with all transfers.
 void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept;
 void far_fence() noexcept; // operations started later execute at their target after all earlier ones
-// Returns the handle of the operation just started, or counts it as implicit.
-gasnet_handle_t far_taken(int implicit) noexcept;
+// Returns the handle of the operation just started, or counts it as implicit. until: GASNETI_REUSABLE if its source may
+// be reused already.
+gasnet_handle_t far_taken(int implicit, gasneti_until until) noexcept;
 
-extern gasneti_op g_transfers; // the handle of every incomplete transfer points at it
+// The handles of incomplete transfers point at these: at the second if the transfer's source may be reused already.
+extern gasneti_op g_transfers, g_transfers_reusable;
+inline bool is_transfer(gasnet_handle_t handle)
+{
+	return handle == &g_transfers || handle == &g_transfers_reusable;
+}
 // Waits until all transfers and device copies are complete. Ends the job if one failed after its call had returned.
 void far_finish(const char *call) noexcept;
 
