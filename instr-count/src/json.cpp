@@ -6,23 +6,8 @@
 #include <cstring>
 
 #include "error.hpp"
-#include "text.hpp"
 
 namespace ic {
-
-std::string json_quote(const std::string &text)
-{
-	std::string out = "\"";
-	for (char c : text) {
-		if (c == '"' || c == '\\')
-			out += '\\';
-		if (static_cast<unsigned char>(c) < 0x20)
-			out += format("\\u%04x", c);
-		else
-			out += c;
-	}
-	return out + "\"";
-}
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// json.hpp: as much JSON as our own result files need, written and read back.
+// json.hpp: reads as much JSON as our own result files need. base/ has the writer.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,6 @@
 #include <vector>
 
 namespace ic {
-
-std::string json_quote(const std::string &text);
 
 struct json_value {
 	enum kind_t { null, boolean, number, string, array, object } kind = null;

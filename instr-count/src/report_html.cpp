@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // report_html.cpp: one self-contained page: the pictures, then every number they show.
+#include <pgas/pgas_svg.hpp>
+
 #include "report.hpp"
 #include "text.hpp"
 
 namespace ic {
 
 namespace {
+
+using pgas::svg::escaped;
 
 constexpr const char *kHead =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -25,7 +29,7 @@ std::string number(uint64_t n)
 
 std::string cell(const std::string &text, bool right = false)
 {
-	return (right ? "<td class=\"n\">" : "<td>") + escape_markup(text) + "</td>";
+	return (right ? "<td class=\"n\">" : "<td>") + escaped(text) + "</td>";
 }
 
 std::string row(const path_result &r)
@@ -49,7 +53,7 @@ std::string row(const path_result &r)
 // The instructions of a path by routine.
 std::string routines(const path_result &r)
 {
-	std::string out = "<details><summary><code>" + escape_markup(r.path) + "</code>, " + number(r.median) +
+	std::string out = "<details><summary><code>" + escaped(r.path) + "</code>, " + number(r.median) +
 			  "</summary><table>\n";
 	for (const routine_cost &cost : r.routines)
 		out += "<tr>" + cell(number(cost.count), true) + cell(cost.image) + cell(cost.routine) + "</tr>\n";

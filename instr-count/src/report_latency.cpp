@@ -6,6 +6,7 @@
 
 #include "report.hpp"
 #include "svg_draw.hpp"
+#include "text.hpp"
 
 namespace ic {
 
@@ -60,77 +61,71 @@ const char *colour_of(bar_kind kind)
 	return kind == bar_kind::ours ? kOurs : kind == bar_kind::peer ? kPeer : kQuotedInk;
 }
 
-std::string axes()
+void draw_axes(picture &out)
 {
 	// The paper's observation: more than 200 ns from 1 to 1.8 GHz.
-	std::string out = format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#f4f0e6\"/>\n",
-				 px(kPapersGhz[0]), kTop, px(kPapersGhz[1]) - px(kPapersGhz[0]), py(kPapersNs) - kTop);
-	out += text_at(px(kPapersGhz[0]) + 6, kTop + 14, "the paper: above 200 ns from 1 to 1.8 GHz", faint());
+	out.rect(px(kPapersGhz[0]), kTop, px(kPapersGhz[1]) - px(kPapersGhz[0]), py(kPapersNs) - kTop,
+		 {{"fill", "#f4f0e6"}});
+	out.text(px(kPapersGhz[0]) + 6, kTop + 14, "the paper: above 200 ns from 1 to 1.8 GHz", small_text(kFaint));
 	for (double ghz = kFromGhz; ghz <= kToGhz; ghz += 0.5) {
-		out += line(px(ghz), kTop, px(ghz), kTop + kPlotHeight, kRule);
-		out += text_at(px(ghz), kTop + kPlotHeight + 17, format("%.1f", ghz), faint("text-anchor=\"middle\""));
+		out.line(px(ghz), kTop, px(ghz), kTop + kPlotHeight, kRule);
+		out.text(px(ghz), kTop + kPlotHeight + 17, format("%.1f", ghz), small_text(kFaint, "middle"));
 	}
 	for (double ns : {0.5, 1.0, 10.0, 100.0, 200.0, 1000.0}) {
-		out += line(kLeft, py(ns), kLeft + kPlotWidth, py(ns), kRule);
-		out += text_at(kLeft - 8, py(ns) + 4, format("%.4g ns", ns), faint("text-anchor=\"end\""));
+		out.line(kLeft, py(ns), kLeft + kPlotWidth, py(ns), kRule);
+		out.text(kLeft - 8, py(ns) + 4, format("%.4g ns", ns), small_text(kFaint, "end"));
 	}
-	return out + text_at(kLeft + kPlotWidth / 2, kTop + kPlotHeight + 36, "core frequency, GHz",
-			     faint("text-anchor=\"middle\""));
+	out.text(kLeft + kPlotWidth / 2, kTop + kPlotHeight + 36, "core frequency, GHz", small_text(kFaint, "middle"));
 }
 
 // overhead = instructions x CPI / frequency
-std::string curve(const figure_bar &bar, double cpi)
+void draw_curve(picture &out, const figure_bar &bar, double cpi)
 {
-	std::string points;
+	std::vector<pgas::svg::point> points;
 	for (double ghz = kFromGhz; ghz <= kToGhz + 0.01; ghz += 0.1)
-		points += format("%.1f,%.1f ", px(ghz), py(static_cast<double>(bar.count) * cpi / ghz));
+		points.push_back({px(ghz), py(static_cast<double>(bar.count) * cpi / ghz)});
 	bool measured_by_paper = cpi == kPapersCpi;
-	return format("<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"><title>", points.c_str(),
-		      colour_of(bar.kind), measured_by_paper ? "2.4" : "1") +
-	       escape_markup(format("%s, CPI %.1f", bar.who.c_str(), cpi)) + "</title></polyline>\n";
+	out.polyline(points, colour_of(bar.kind), {{"stroke-width", measured_by_paper ? 2.4 : 1}},
+		     format("%s, CPI %.1f", bar.who.c_str(), cpi));
 }
 
 // labels: heights already in use. Lines of two calls may coincide.
-std::string draw_subject(const model_subject &subject, double ghz, std::vector<double> &labels)
+void draw_subject(picture &out, const model_subject &subject, double ghz, std::vector<double> &labels)
 {
 	const figure_bar &bar = subject.bar;
-	std::string out;
 	for (double cpi : kModelCpis) {
-		out += curve(bar, cpi);
+		draw_curve(out, bar, cpi);
 		double y = py(static_cast<double>(bar.count) * cpi / kToGhz) + 4;
 		bool taken = std::any_of(labels.begin(), labels.end(), [y](double l) { return std::fabs(l - y) < 10; });
 		if (taken || cpi == kPapersCpi) // the paper's CPI is too close to the label of 1.0
 			continue;
 		labels.push_back(y);
-		out += text_at(px(kToGhz) + 5, y, format("CPI %.1f", cpi), faint());
+		out.text(px(kToGhz) + 5, y, format("CPI %.1f", cpi), small_text(kFaint));
 	}
 	double y = py(static_cast<double>(bar.count) / kToGhz) + 4;
 	std::vector<std::string> lines = split(bar.who, ',');
 	lines.push_back(format("%llu instructions", static_cast<unsigned long long>(bar.count)));
 	for (size_t i = 0; i < lines.size(); i++)
-		out += text_at(px(kToGhz) + 62, y + 13 * static_cast<double>(i), lines[i],
-			       i == 0 ? format("font-weight=\"bold\" font-size=\"11\" fill=\"%s\"", colour_of(bar.kind))
-				      : faint());
+		out.text(px(kToGhz) + 62, y + 13 * static_cast<double>(i), lines[i],
+			 i == 0 ? small_bold_text(colour_of(bar.kind)) : small_text(kFaint));
 	if (bar.ps == 0)
-		return out;
+		return;
 	double ns = static_cast<double>(bar.ps) / 1000;
-	out += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" stroke=\"#ffffff\"/>\n", px(ghz), py(ns),
-		      colour_of(bar.kind));
-	return out + text_at(px(ghz) + 9, py(ns) + 4, format("measured: %.1f ns", ns),
-			     format("font-size=\"11\" fill=\"%s\"", kInk));
+	out.circle(px(ghz), py(ns), 5, {{"fill", colour_of(bar.kind)}, {"stroke", "#ffffff"}});
+	out.text(px(ghz) + 9, py(ns) + 4, format("measured: %.1f ns", ns), small_text());
 }
 
 // Every counted call that was also timed.
-std::string table(const std::vector<figure> &figures, const latency_model &model, double &y)
+void draw_table(picture &out, const std::vector<figure> &figures, const latency_model &model, double &y)
 {
 	constexpr double columns[] = {20, 270, 640, 740, 850, 970};
 	const char *heads[] = {"call", "who", "instructions", "model, ns", "measured, ns", "CPI by that"};
-	std::string out;
-	auto cell = [&](size_t column, const std::string &text, const std::string &extra) {
-		out += text_at(columns[column], y, text, extra + (column >= 2 ? " text-anchor=\"end\"" : ""));
+	auto cell = [&](size_t column, const std::string &text, bool bold, const char *colour = kInk) {
+		const char *anchor = column >= 2 ? "end" : "start";
+		out.text(columns[column], y, text, bold ? small_bold_text(colour, anchor) : small_text(colour, anchor));
 	};
 	for (size_t i = 0; i < 6; i++)
-		cell(i, heads[i], faint("font-weight=\"bold\""));
+		cell(i, heads[i], true, kFaint);
 	for (const figure &fig : figures)
 		for (const figure_row &row : fig.rows)
 			for (const figure_bar &bar : row.bars) {
@@ -138,48 +133,43 @@ std::string table(const std::vector<figure> &figures, const latency_model &model
 					continue;
 				y += kRow;
 				double ns = static_cast<double>(bar.ps) / 1000;
-				std::string ink = bar.kind == bar_kind::ours ? "font-size=\"11\" font-weight=\"bold\""
-									     : "font-size=\"11\"";
-				cell(0, row.name, ink);
-				cell(1, bar.who, ink);
-				cell(2, format("%llu", static_cast<unsigned long long>(bar.count)), ink);
-				cell(3, format("%.1f", model.ns(bar.count)), ink);
-				cell(4, format("%.1f", ns), ink);
+				bool bold = bar.kind == bar_kind::ours;
+				cell(0, row.name, bold);
+				cell(1, bar.who, bold);
+				cell(2, format("%llu", static_cast<unsigned long long>(bar.count)), bold);
+				cell(3, format("%.1f", model.ns(bar.count)), bold);
+				cell(4, format("%.1f", ns), bold);
 				if (bar.count > 0)
-					cell(5, format("%.2f", ns * model.ghz / static_cast<double>(bar.count)), ink);
+					cell(5, format("%.2f", ns * model.ghz / static_cast<double>(bar.count)), bold);
 			}
 	y += kRow;
-	return out;
 }
 
 } // namespace
 
 std::string svg_latency(const std::vector<figure> &figures, const result_set &set, const latency_model &model)
 {
-	std::string body = text_at(20, 26,
-				   "Figure 5 of the paper. Software overhead of one call, over frequency and CPI",
-				   "font-size=\"14\" font-weight=\"bold\"");
-	body += text_at(
-		20, 44,
-		format("shmem_int_p: overhead = instructions x CPI / frequency; the thick line is CPI %.1f, which "
-		       "the paper measured",
-		       kPapersCpi),
-		faint());
-	body += text_at(
-		20, 60,
-		format("dots: measured at full speed on %s, target on the same host, loop included, at %.2f GHz (%s)",
-		       set.cpu.empty() ? "the machine that counted" : set.cpu.c_str(), model.ghz,
-		       model.ghz_source.c_str()),
-		faint());
-	body += axes();
+	picture out;
+	out.text(20, 26, "Figure 5 of the paper. Software overhead of one call, over frequency and CPI", heading(14));
+	out.text(20, 44,
+		 format("shmem_int_p: overhead = instructions x CPI / frequency; the thick line is CPI %.1f, which "
+			"the paper measured",
+			kPapersCpi),
+		 small_text(kFaint));
+	out.text(20, 60,
+		 format("dots: measured at full speed on %s, target on the same host, loop included, at %.2f GHz (%s)",
+			set.cpu.empty() ? "the machine that counted" : set.cpu.c_str(), model.ghz,
+			model.ghz_source.c_str()),
+		 small_text(kFaint));
+	draw_axes(out);
 	std::vector<double> labels;
 	for (const model_subject &subject : model_subjects(figures))
-		body += draw_subject(subject, model.ghz, labels);
+		draw_subject(out, subject, model.ghz, labels);
 	double y = kTop + kPlotHeight + 66;
-	body += text_at(20, y, "The model beside the clock: " + model.text(), faint());
+	out.text(20, y, "The model beside the clock: " + model.text(), small_text(kFaint));
 	y += 22;
-	body += table(figures, model, y);
-	return open(y) + body + "</svg>\n";
+	draw_table(out, figures, model, y);
+	return document(out, y);
 }
 
 } // namespace ic

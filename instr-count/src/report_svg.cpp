@@ -6,6 +6,7 @@
 
 #include "report.hpp"
 #include "svg_draw.hpp"
+#include "text.hpp"
 
 namespace ic {
 
@@ -28,44 +29,41 @@ const char *colour_of(const std::string &layer, const std::vector<std::string> &
 }
 
 // White gaps between the instructions of a bar.
-std::string cuts(double x, double y, uint64_t count, double scale)
+void draw_cuts(picture &out, double x, double y, uint64_t count, double scale)
 {
-	std::string out;
 	for (uint64_t i = 1; scale >= kCutWidth && i < count; i++) {
-		double addr = x + static_cast<double>(i) * scale;
-		out += line(addr, y, addr, y + kBarHeight, "#ffffff", "stroke-width=\"0.8\"");
+		double pos = x + static_cast<double>(i) * scale;
+		out.line(pos, y, pos, y + kBarHeight, "#ffffff", {{"stroke-width", 0.8}});
 	}
-	return out;
 }
 
 // One bar in layer colours if the layers are known; to its right the number and the parts.
-std::string draw_bar(const figure_bar &bar, double y, double scale, const std::vector<std::string> &layers)
+void draw_bar(picture &out, const figure_bar &bar, double y, double scale, const std::vector<std::string> &layers)
 {
-	bool ours = bar.kind == bar_kind::ours;
-	std::string out = text_at(kLabel - 10, y + 11, bar.who,
-				  ours ? "text-anchor=\"end\" font-weight=\"bold\"" : "text-anchor=\"end\"");
+	const char *weight = bar.kind == bar_kind::ours ? "bold" : "normal";
+	out.text(kLabel - 10, y + 11, bar.who, {{"text-anchor", "end"}, {"font-weight", weight}});
 	double x = kLabel;
 	std::string tip = bar.who + ": " + bar.scope;
 	if (bar.layers.empty() && bar.count > 0) {
 		double width = std::max(1.5, static_cast<double>(bar.count) * scale);
-		out += rect(x, y, width, bar.kind == bar_kind::quoted ? kQuoted : kPeer, tip);
+		draw_box(out, x, y, width, bar.kind == bar_kind::quoted ? kQuoted : kPeer, tip);
 		x += width;
 	}
 	std::vector<std::string> parts;
 	for (const auto &[layer, count] : bar.layers) {
 		double width = std::max(1.5, static_cast<double>(count) * scale);
 		parts.push_back(format("%s %llu", layer.c_str(), static_cast<unsigned long long>(count)));
-		out += rect(x, y, width, colour_of(layer, layers), parts.back());
+		draw_box(out, x, y, width, colour_of(layer, layers), parts.back());
 		x += width;
 	}
-	out += cuts(kLabel, y, bar.count, scale);
+	draw_cuts(out, kLabel, y, bar.count, scale);
 	std::string number = format("%llu", static_cast<unsigned long long>(bar.count));
-	out += text_at(x + 7, y + 11, number, ours ? "font-weight=\"bold\"" : "");
+	out.text(x + 7, y + 11, number, {{"font-weight", weight}});
 	x += 15 + 7.4 * static_cast<double>(number.size());
-	return out + text_at(x, y + 11, parts.empty() ? bar.scope : join(parts, " + "), faint());
+	out.text(x, y + 11, parts.empty() ? bar.scope : join(parts, " + "), small_text(kFaint));
 }
 
-std::string legend(const std::vector<figure> &figures, const std::vector<std::string> &layers, double y)
+void draw_legend(picture &out, const std::vector<figure> &figures, const std::vector<std::string> &layers, double y)
 {
 	std::set<std::string> used;
 	bool quoted = false;
@@ -76,10 +74,10 @@ std::string legend(const std::vector<figure> &figures, const std::vector<std::st
 				for (const auto &[layer, count] : bar.layers)
 					used.insert(layer);
 			}
-	std::string out;
 	double x = 20;
 	auto item = [&](const char *colour, const std::string &text) {
-		out += rect(x, y, kBarHeight, colour, text) + text_at(x + kBarHeight + 6, y + 11, text);
+		draw_box(out, x, y, kBarHeight, colour, text);
+		out.text(x + kBarHeight + 6, y + 11, text);
 		x += kBarHeight + 24 + 6.6 * static_cast<double>(text.size());
 	};
 	for (const std::string &layer : layers)
@@ -87,7 +85,6 @@ std::string legend(const std::vector<figure> &figures, const std::vector<std::st
 			item(colour_of(layer, layers), layer);
 	if (quoted)
 		item(kQuoted, "quoted: not counted in this run");
-	return out;
 }
 
 uint64_t longest_bar(const figure &fig, bool ours_only)
@@ -101,57 +98,55 @@ uint64_t longest_bar(const figure &fig, bool ours_only)
 }
 
 // The second panel: only ours, at its own scale.
-std::string enlarged(const figure &fig, double usual_scale, double &y, const std::vector<std::string> &layers)
+void draw_enlarged(picture &out, const figure &fig, double usual_scale, double &y,
+		   const std::vector<std::string> &layers)
 {
 	uint64_t longest = longest_bar(fig, true);
 	double scale = std::min(kBar / static_cast<double>(std::max<uint64_t>(longest, 1)), 24.0);
 	if (longest == 0 || static_cast<double>(longest) * usual_scale > kSeen * kBar)
-		return "";
+		return;
 	y += 20;
-	std::string out = text_at(20, y, format("Ours, enlarged %.0f times", scale / usual_scale),
-				  "font-weight=\"bold\" font-size=\"12\"");
+	out.text(20, y, format("Ours, enlarged %.0f times", scale / usual_scale), heading(12));
 	y += 6;
 	for (const figure_row &row : fig.rows)
 		for (const figure_bar &bar : row.bars)
 			if (bar.kind == bar_kind::ours) {
-				out += draw_bar(bar, y, scale, layers);
+				draw_bar(out, bar, y, scale, layers);
 				y += kLine;
 			}
-	return out;
 }
 
-std::string draw_figure(const figure &fig, double &y, const std::vector<std::string> &layers)
+void draw_figure(picture &out, const figure &fig, double &y, const std::vector<std::string> &layers)
 {
-	std::string out = line(20, y, kWidth - 20, y, kRule);
+	out.line(20, y, kWidth - 20, y, kRule);
 	y += 24;
-	out += text_at(20, y, figure_heading(fig), "font-size=\"14\" font-weight=\"bold\"");
+	out.text(20, y, figure_heading(fig), heading(14));
 	for (const std::string &words : fig.words) {
 		y += 16;
-		out += text_at(20, y, words, faint());
+		out.text(20, y, words, small_text(kFaint));
 	}
 	if (!fig.target.empty()) {
 		y += 16;
-		out += text_at(20, y, fig.target, format("fill=\"%s\" font-size=\"11\" font-weight=\"bold\"", kInk));
+		out.text(20, y, fig.target, small_bold_text());
 	}
 	y += 10;
 	// One scale per figure, with a minimum so that a few instructions do not look long.
 	double scale = kBar / static_cast<double>(std::max<uint64_t>(longest_bar(fig, false), 100));
 	for (const figure_row &row : fig.rows) {
 		y += 16;
-		out += text_at(20, y, row.name, faint("font-style=\"italic\""));
+		out.text(20, y, row.name, {{"fill", kFaint}, {"font-size", 11}, {"font-style", "italic"}});
 		y += 5;
 		for (const figure_bar &bar : row.bars) {
-			out += draw_bar(bar, y, scale, layers);
+			draw_bar(out, bar, y, scale, layers);
 			y += kLine;
 		}
 		for (const std::string &words : row.words) {
-			out += text_at(kLabel - 60, y + 10, words, faint());
+			out.text(kLabel - 60, y + 10, words, small_text(kFaint));
 			y += 16;
 		}
 	}
-	out += enlarged(fig, scale, y, layers);
+	draw_enlarged(out, fig, scale, y, layers);
 	y += 14;
-	return out;
 }
 
 } // namespace
@@ -160,19 +155,20 @@ std::string svg_figures(const path_table &table, const result_set &set)
 {
 	std::vector<figure> figures = build_figures(table, set);
 	std::vector<std::string> layers = table.layer_names();
+	picture out;
 	double y = 30;
-	std::string body = text_at(20, y, "Instructions on the critical path", "font-size=\"18\" font-weight=\"bold\"");
+	out.text(20, y, "Instructions on the critical path", heading(18));
 	y += 20;
-	body += text_at(20, y,
-			"user instructions of one call, first to last, everything included; " + set.arch + ", engine " +
-				set.engine + (set.compiler.empty() ? "" : ", " + set.compiler),
-			faint());
+	out.text(20, y,
+		 "user instructions of one call, first to last, everything included; " + set.arch + ", engine " +
+			 set.engine + (set.compiler.empty() ? "" : ", " + set.compiler),
+		 small_text(kFaint));
 	y += 14;
-	body += legend(figures, layers, y);
+	draw_legend(out, figures, layers, y);
 	y += 24;
 	for (const figure &fig : figures)
-		body += draw_figure(fig, y, layers);
-	return open(y + 6) + body + "</svg>\n";
+		draw_figure(out, fig, y, layers);
+	return document(out, y + 6);
 }
 
 } // namespace ic

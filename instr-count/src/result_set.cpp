@@ -2,6 +2,8 @@
 // result_set.cpp: converts measurements to results, and results to JSON and back.
 #include "result_set.hpp"
 
+#include <pgas/pgas_json.hpp>
+
 #include <algorithm>
 #include <map>
 
@@ -106,47 +108,45 @@ void result_set::add(const result_set &other, const std::string &source)
 	}
 }
 
-static std::string to_json(const path_result &r)
+// A new line for the numbers, and one for each list; scripts search for the first of them.
+static void write(pgas::json_writer &out, const path_result &r)
 {
-	auto text = [](const char *key, const std::string &value) {
-		return json_quote(key) + ": " + json_quote(value) + ", ";
-	};
-	auto number = [](const char *key, uint64_t value) {
-		return json_quote(key) + format(": %llu, ", static_cast<unsigned long long>(value));
-	};
-	std::string out = "    {" + text("path", r.path) + text("status", status_text(r.status)) + text("who", r.who) +
-			  text("figure", r.figure) + text("description", r.description) + text("entry", r.entry) +
-			  text("boundary", r.boundary) + text("engine", r.engine) + text("message", r.message) +
-			  text("setting", r.setting) + "\n     " + number("budget", r.budget) +
-			  number("calls", r.calls) + number("min", r.min) + number("median", r.median) +
-			  number("max", r.max) + number("syscalls", r.syscalls) +
-			  number("rep_iterations", r.rep_iterations) + number("exclusive_blocks", r.exclusive_blocks) +
-			  number("landing_pads", r.landing_pads) + number("ps", r.ps);
-	std::vector<std::string> parts;
+	out.line().begin_object();
+	out.member("path", r.path).member("status", status_text(r.status)).member("who", r.who);
+	out.member("figure", r.figure).member("description", r.description).member("entry", r.entry);
+	out.member("boundary", r.boundary).member("engine", r.engine).member("message", r.message);
+	out.member("setting", r.setting);
+	out.line().member("budget", r.budget).member("calls", r.calls).member("min", r.min);
+	out.member("median", r.median).member("max", r.max).member("syscalls", r.syscalls);
+	out.member("rep_iterations", r.rep_iterations).member("exclusive_blocks", r.exclusive_blocks);
+	out.member("landing_pads", r.landing_pads).member("ps", r.ps);
+	out.line().key("layers").begin_array();
 	for (const auto &[layer, count] : r.layers)
-		parts.push_back("{" + text("layer", layer) +
-				format("\"count\": %llu}", static_cast<unsigned long long>(count)));
-	out += "\n     \"layers\": [" + join(parts, ", ") + "],";
-	parts.clear();
+		out.begin_object().member("layer", layer).member("count", count).end_object();
+	out.end_array().line().key("routines").begin_array();
 	for (const routine_cost &cost : r.routines)
-		parts.push_back("{" + text("image", cost.image) + text("routine", cost.routine) +
-				format("\"count\": %llu}", static_cast<unsigned long long>(cost.count)));
-	out += "\n     \"routines\": [" + join(parts, ",\n       ") + "],";
-	parts.clear();
+		out.line()
+			.begin_object()
+			.member("image", cost.image)
+			.member("routine", cost.routine)
+			.member("count", cost.count)
+			.end_object();
+	out.end_array().line().key("notes").begin_array();
 	for (const std::string &note : r.notes)
-		parts.push_back(json_quote(note));
-	return out + "\n     \"notes\": [" + join(parts, ", ") + "]}";
+		out.value(note);
+	out.end_array().end_object();
 }
 
 std::string result_set::to_json() const
 {
-	std::vector<std::string> parts;
+	pgas::json_writer out;
+	out.begin_object().member("instr_count", kFormat).member("arch", arch).member("engine", engine);
+	out.member("compiler", compiler).member("cpu", cpu).member("mhz", mhz);
+	out.line().key("results").begin_array();
 	for (const path_result &result : results)
-		parts.push_back(ic::to_json(result));
-	return format("{\"instr_count\": %llu, \"arch\": ", static_cast<unsigned long long>(kFormat)) +
-	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ", \"compiler\": " + json_quote(compiler) +
-	       ", \"cpu\": " + json_quote(cpu) + format(", \"mhz\": %llu", static_cast<unsigned long long>(mhz)) +
-	       ",\n  \"results\": [\n" + join(parts, ",\n") + "\n  ]\n}\n";
+		write(out, result);
+	out.line().end_array().line().end_object();
+	return out.take();
 }
 
 static path_result result_from(const json_value &v)

@@ -151,28 +151,4 @@ bool file_exists(const std::string &path)
 	return access(path.c_str(), F_OK) == 0;
 }
 
-std::string escape_markup(const std::string &text)
-{
-	std::string out;
-	for (char c : text) {
-		switch (c) {
-		case '<':
-			out += "&lt;";
-			break;
-		case '>':
-			out += "&gt;";
-			break;
-		case '&':
-			out += "&amp;";
-			break;
-		case '"':
-			out += "&quot;";
-			break;
-		default:
-			out += c;
-		}
-	}
-	return out;
-}
-
 } // namespace ic

@@ -26,7 +26,4 @@ bool read_file(const std::string &path, std::string &content);
 void write_file(const std::string &path, const std::string &content);
 bool file_exists(const std::string &path);
 
-// For SVG and HTML.
-std::string escape_markup(const std::string &text);
-
 } // namespace ic
