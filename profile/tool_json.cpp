@@ -4,7 +4,7 @@
 // totals. shmem-stats(7) describes the fields.
 #include "tool_report.hpp"
 
-#include <cinttypes>
+#include <string>
 
 namespace pgas_tools {
 namespace {
@@ -16,68 +16,43 @@ double seconds(uint64_t ns)
 	return static_cast<double>(ns) / 1e9;
 }
 
-void write_traffic(FILE *out, const char *name, const traffic &t)
+void write(pgas::json_writer &out, const char *name, const traffic &t)
 {
-	fprintf(out, "\"%s\": {\"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", name, t.messages, t.bytes);
+	out.key(name).begin_object().member("messages", t.messages).member("bytes", t.bytes).end_object();
 }
 
-void write_row(FILE *out, uint32_t pos, const row &r, const char *lead)
+void write(pgas::json_writer &out, uint32_t pos, const row &r)
 {
-	fprintf(out, "%s\n    {\"family\": ", lead);
-	write_json_string(out, facts_of(pos).family);
-	fputs(", \"algorithm\": ", out);
-	if (*facts_of(pos).algorithm)
-		write_json_string(out, facts_of(pos).algorithm);
-	else
-		fputs("null", out);
-	fprintf(out,
-		", \"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.9f, \"longest_seconds\": %.9f"
-		", \"sizes\": {",
-		r.calls, r.bytes, seconds(r.ns), seconds(r.longest_ns));
-	bool any = false;
+	const row_facts facts = facts_of(pos);
+	out.line().begin_object().member("family", facts.family);
+	out.member("algorithm", *facts.algorithm ? facts.algorithm : nullptr);
+	out.member("calls", r.calls).member("bytes", r.bytes).key("seconds").fixed(seconds(r.ns), 9);
+	out.key("longest_seconds").fixed(seconds(r.longest_ns), 9).key("sizes").begin_object();
 	for (uint32_t k = 0; k < kSizes; k++)
-		if (r.sizes[k]) {
-			fprintf(out, "%s\"%" PRIu64 "\": %" PRIu64, any ? ", " : "", k ? uint64_t{1} << (k - 1) : 0,
-				r.sizes[k]);
-			any = true;
-		}
-	fputs("}}", out);
+		if (r.sizes[k])
+			out.member(std::to_string(k ? uint64_t{1} << (k - 1) : 0), r.sizes[k]);
+	out.end_object().end_object();
 }
 
 } // namespace
 
-void write_json_string(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		const auto c = static_cast<unsigned char>(*text);
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
-}
-
 bool json_file::open(const char *path)
 {
 	out_ = fopen(path, "we");
-	if (out_)
-		fputs("{\n  \"pes\": [", out_);
+	json_.begin_object().line().key("pes").begin_array();
 	return out_ != nullptr;
+}
+
+void json_file::flush()
+{
+	fputs(json_.take().c_str(), out_);
 }
 
 void json_file::add_pe(const head &h, uint64_t span_ns, const pair *pairs, uint32_t count)
 {
-	fprintf(out_,
-		"%s\n    {\"pe\": %u, \"host\": %u, \"seconds\": %.9f, \"waiting_seconds\": %.9f, \"heap_high\": "
-		"%" PRIu64 ", \"inlined_calls\": %s, \"to\": [",
-		any_ ? "," : "", h.pe, h.host, seconds(span_ns), seconds(h.waiting_ns), h.heap_high,
-		h.inlined ? "true" : "false");
-	any_ = true;
-	bool first = true;
+	json_.line().begin_object().member("pe", h.pe).member("host", h.host);
+	json_.key("seconds").fixed(seconds(span_ns), 9).key("waiting_seconds").fixed(seconds(h.waiting_ns), 9);
+	json_.member("heap_high", h.heap_high).member("inlined_calls", h.inlined != 0).key("to").begin_array();
 	for (uint32_t i = 0; i < count; i++) {
 		if (!pairs[i].target || !pairs[i].messages)
 			continue;
@@ -86,39 +61,33 @@ void json_file::add_pe(const head &h, uint64_t span_ns, const pair *pairs, uint3
 			continue;
 		}
 		pairs_++;
-		fprintf(out_, "%s[%u, %" PRIu64 ", %" PRIu64 "]", first ? "" : ", ", pairs[i].target - 1,
-			pairs[i].messages, pairs[i].bytes);
-		first = false;
+		json_.begin_array()
+			.value(pairs[i].target - 1)
+			.value(pairs[i].messages)
+			.value(pairs[i].bytes)
+			.end_array();
 	}
-	fputs("]}", out_);
+	json_.end_array().end_object();
+	flush();
 }
 
 bool json_file::close(const report &r)
 {
-	fputs("\n  ],\n  \"program\": ", out_);
-	write_json_string(out_, r.program);
-	fprintf(out_, ",\n  \"n_pes\": %d, \"reported\": %d, \"hosts\": %d, \"seconds\": %.9f,\n", r.n_pes, r.reported,
-		r.hosts, seconds(r.span_ns));
-	fputs("  \"ended_early\": ", out_);
-	if (r.early)
-		write_json_string(out_, r.early);
-	else
-		fputs("null", out_);
-	fprintf(out_, ",\n  \"waiting_seconds\": %.9f, \"heap_high\": %" PRIu64 ", \"heap_total\": %" PRIu64 ",\n  ",
-		seconds(r.waiting_ns), r.heap_high, r.heap_total);
-	write_traffic(out_, "near", r.near);
-	fputs(", ", out_);
-	write_traffic(out_, "far", r.far);
-	fputs(",\n  ", out_);
-	write_traffic(out_, "in_no_pair", r.left_out);
-	fprintf(out_, ", \"pairs_not_listed\": %" PRIu64 ",\n  \"families\": [", pairs_dropped_);
-	const char *lead = "";
+	json_.line().end_array().line().member("program", r.program);
+	json_.line().member("n_pes", r.n_pes).member("reported", r.reported).member("hosts", r.hosts);
+	json_.key("seconds").fixed(seconds(r.span_ns), 9).line().member("ended_early", r.early);
+	json_.line().key("waiting_seconds").fixed(seconds(r.waiting_ns), 9);
+	json_.member("heap_high", r.heap_high).member("heap_total", r.heap_total).line();
+	write(json_, "near", r.near);
+	write(json_, "far", r.far);
+	json_.line();
+	write(json_, "in_no_pair", r.left_out);
+	json_.member("pairs_not_listed", pairs_dropped_).line().key("families").begin_array();
 	for (uint32_t i = 0; i < kRows; i++)
-		if (r.rows[i].calls) {
-			write_row(out_, i, r.rows[i], lead);
-			lead = ",";
-		}
-	fputs("\n  ]\n}\n", out_);
+		if (r.rows[i].calls)
+			write(json_, i, r.rows[i]);
+	json_.line().end_array().line().end_object();
+	flush();
 	const bool good = !ferror(out_);
 	return fclose(out_) == 0 && good;
 }

@@ -5,6 +5,8 @@
 
 #include "tool_figures.hpp"
 
+#include <pgas/pgas_json.hpp>
+
 namespace pgas_tools {
 
 constexpr int kGrid = 64; // rows and columns of the heat map; in larger jobs several PEs share one
@@ -62,11 +64,12 @@ public:
 	bool close(const report &r);
 
 private:
+	void flush();
+
 	FILE *out_ = nullptr;
-	bool any_ = false;
+	pgas::json_writer json_;
 	uint64_t pairs_ = 0, pairs_dropped_ = 0;
 };
-void write_json_string(FILE *out, const char *text);
 // tool_svg.cpp
 bool write_svg(const char *path, const report &r);
 

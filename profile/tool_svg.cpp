@@ -4,12 +4,11 @@
 // file without scripts or embedded fonts; it is readable on a light and on a dark page.
 #include "tool_report.hpp"
 
+#include <pgas/pgas_svg.hpp>
+
 #include <algorithm>
-#include <cerrno>
-#include <cinttypes>
 #include <cmath>
 #include <cstdarg>
-#include <cstring>
 
 namespace pgas_tools {
 namespace {
@@ -18,8 +17,8 @@ constexpr int kWidth = 960, kMargin = 24, kLine = 18, kMap = 400;
 
 class picture {
 public:
-	picture(FILE *out, const report &r) : out_(out), r_(r) {}
-	void write();
+	explicit picture(const report &r) : r_(r) {}
+	std::string draw();
 
 private:
 	void text(double x, double y, const char *anchor, const char *style, const char *format, ...)
@@ -33,21 +32,9 @@ private:
 	uint64_t largest_cell(bool far, bool bytes) const;
 	bool has_far() const { return r_.far.messages != 0; }
 
-	FILE *out_;
 	const report &r_;
+	pgas::svg::picture out_;
 };
-
-void escape(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '<')
-			fputs("&lt;", out);
-		else if (*text == '&')
-			fputs("&amp;", out);
-		else if (static_cast<unsigned char>(*text) >= 0x20)
-			fputc(*text, out);
-	}
-}
 
 void picture::text(double x, double y, const char *anchor, const char *style, const char *format, ...)
 {
@@ -56,9 +43,7 @@ void picture::text(double x, double y, const char *anchor, const char *style, co
 	va_start(args, format);
 	vsnprintf(line, sizeof line, format, args);
 	va_end(args);
-	fprintf(out_, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, style);
-	escape(out_, line);
-	fputs("</text>\n", out_);
+	out_.text(x, y, line, {{"text-anchor", anchor}, {"class", style}});
 }
 
 int picture::bar_count() const
@@ -97,8 +82,7 @@ int picture::bars()
 		const row_facts f = facts_of(i);
 		const double wide = 420.0 * static_cast<double>(x.ns) / static_cast<double>(most);
 		text(kMargin + 180, y, "end", "t", "%s %s", f.family, f.algorithm);
-		fprintf(out_, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"12\" class=\"%s\"/>\n", kMargin + 190,
-			y - 10, std::max(wide, 0.5), f.is_waiting ? "w" : "b");
+		out_.rect(kMargin + 190, y - 10, std::max(wide, 0.5), 12, {{"class", f.is_waiting ? "w" : "b"}});
 		text(kMargin + 190 + wide + 6, y, "start", "t", "%s, %s calls%s%s", time_text(x.ns),
 		     count_text(x.calls), x.bytes ? ", " : "", x.bytes ? bytes_text(x.bytes) : "");
 		y += kLine;
@@ -128,8 +112,7 @@ int picture::sizes(int top)
 							     std::log1p(static_cast<double>(most))
 					   : 0;
 		const double x = kMargin + (k - 1) * step;
-		fprintf(out_, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"b\"/>\n", x,
-			base - high, step - 2, high);
+		out_.rect(x, base - high, step - 2, high, {{"class", "b"}});
 		if (all[k])
 			text(x + step / 2, base - high - 4, "middle", "t", "%s", count_text(all[k]));
 		if (step > 30 || k % 5 == 1)
@@ -156,7 +139,7 @@ void picture::map(int left, int top, bool far, bool bytes)
 	text(left, top, "start", "s", "%s, %s; darkest: %s", bytes ? "bytes" : "messages",
 	     far ? "far (other hosts)" : "near (same host)", bytes ? bytes_text(most) : count_text(most));
 	top += 10;
-	fprintf(out_, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"f\"/>\n", left, top, kMap, kMap);
+	out_.rect(left, top, kMap, kMap, {{"class", "f"}});
 	for (int source = 0; source < r_.grid; source++)
 		for (int dest = 0; dest < r_.grid; dest++) {
 			const traffic &t = r_.cells[far][source][dest];
@@ -164,21 +147,20 @@ void picture::map(int left, int top, bool far, bool bytes)
 			if (!t.messages)
 				continue;
 			const double share = most ? static_cast<double>(value) / static_cast<double>(most) : 0;
-			fprintf(out_,
-				"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
-				"fill-opacity=\"%.3f\">"
-				"<title>PE %d to PE %d: %s in %s messages</title></rect>\n",
-				left + dest * cell, top + source * cell, cell, cell, far ? "#d9480f" : "#1c7ed6",
-				0.08 + 0.92 * share, source * r_.pes_per_cell, dest * r_.pes_per_cell,
-				bytes_text(t.bytes), count_text(t.messages));
+			char tip[160], shade[16];
+			snprintf(tip, sizeof tip, "PE %d to PE %d: %s in %s messages", source * r_.pes_per_cell,
+				 dest * r_.pes_per_cell, bytes_text(t.bytes), count_text(t.messages));
+			snprintf(shade, sizeof shade, "%.3f", 0.08 + 0.92 * share);
+			out_.rect(left + dest * cell, top + source * cell, cell, cell,
+				  {{"fill", far ? "#d9480f" : "#1c7ed6"}, {"fill-opacity", shade}}, tip);
 		}
 	const int last = r_.n_pes - 1;
 	text(left, top + kMap + 14, "start", "t", "0");
 	text(left + kMap / 2, top + kMap + 14, "middle", "t", "to PE");
 	text(left + kMap, top + kMap + 14, "end", "t", "%d", last);
-	fprintf(out_, "<g transform=\"translate(%d %d) rotate(-90)\">\n", left - 6, top + kMap / 2);
-	text(0, 0, "middle", "t", "from PE");
-	fputs("</g>\n", out_);
+	char turned[64];
+	snprintf(turned, sizeof turned, "translate(%d %d) rotate(-90)", left - 6, top + kMap / 2);
+	out_.text(0, 0, "from PE", {{"text-anchor", "middle"}, {"class", "t"}, {"transform", turned}});
 }
 
 int picture::maps(int top)
@@ -196,16 +178,14 @@ int picture::maps(int top)
 	return top;
 }
 
-void picture::write()
+constexpr char kStyle[] = "text{font-family:sans-serif;font-size:12px;fill:#495057}.h{font-size:16px;font-weight:bold}"
+			  ".t{font-size:11px}.b{fill:#1c7ed6}.w{fill:#adb5bd}.f{fill:none;stroke:#adb5bd}"
+			  "@media (prefers-color-scheme:dark){text{fill:#ced4da}}";
+
+std::string picture::draw()
 {
-	fprintf(out_,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
-		"<style>text{font-family:sans-serif;font-size:12px;fill:#495057}.h{font-size:16px;font-weight:bold}"
-		".t{font-size:11px}.b{fill:#1c7ed6}.w{fill:#adb5bd}.f{fill:none;stroke:#adb5bd}"
-		"@media (prefers-color-scheme:dark){text{fill:#ced4da}}</style>\n",
-		kWidth, height(), kWidth, height());
 	maps(sizes(bars()) + kLine);
-	fputs("</svg>\n", out_);
+	return out_.document({kWidth, static_cast<double>(height()), {}, {}, kStyle});
 }
 
 } // namespace
@@ -215,7 +195,7 @@ bool write_svg(const char *path, const report &r)
 	FILE *out = fopen(path, "we");
 	if (!out)
 		return false;
-	picture(out, r).write();
+	fputs(picture(r).draw().c_str(), out);
 	const bool good = !ferror(out);
 	return fclose(out) == 0 && good;
 }

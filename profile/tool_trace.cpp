@@ -49,8 +49,11 @@ private:
 
 	const source &from_;
 	bool aligned_;
+	void flush() { fputs(json_.take().c_str(), out_); }
+	pgas::json_writer &event_of(const char *name, const char *phase, int pe);
+
 	FILE *out_ = nullptr;
-	bool any_ = false;
+	pgas::json_writer json_{pgas::json_writer::form::compact};
 	uint64_t origin_ = UINT64_MAX;
 	std::vector<sent_signal> signals_;
 	event piece_[kPiece];
@@ -103,14 +106,19 @@ void timeline::collect_signals()
 	}
 }
 
+// Begins an event, which the caller ends.
+pgas::json_writer &timeline::event_of(const char *name, const char *phase, int pe)
+{
+	return json_.line().begin_object().member("name", name).member("ph", phase).member("pid", pe);
+}
+
 void timeline::write_call(int pe, const event &e, uint64_t pos)
 {
-	fprintf(out_, "%s\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{",
-		any_ ? "," : "", call_text(e.call), pe, e.thread, us(pos), static_cast<double>(e.ns) / 1e3);
-	any_ = true;
+	event_of(call_text(e.call), "X", pe).member("tid", e.thread).key("ts").fixed(us(pos), 3);
+	json_.key("dur").fixed(static_cast<double>(e.ns) / 1e3, 3).key("args").begin_object();
 	if (e.pe != kNoPe)
-		fprintf(out_, "\"pe\":%d,", e.pe);
-	fprintf(out_, "\"bytes\":%" PRIu64 "}}", e.bytes);
+		json_.member("pe", e.pe);
+	json_.member("bytes", e.bytes).end_object().end_object();
 	calls++;
 }
 
@@ -132,29 +140,27 @@ void timeline::write_arrow(int pe, const event &e, uint64_t end)
 		return;
 	first->next = static_cast<uint32_t>(it - first) + 1;
 	arrows++;
-	fprintf(out_,
-		",\n{\"name\":\"signal\",\"cat\":\"signal\",\"ph\":\"s\",\"id\":%" PRIu64
-		",\"pid\":%d,\"tid\":%u,\"ts\":%.3f}"
-		",\n{\"name\":\"signal\",\"cat\":\"signal\",\"ph\":\"f\",\"bp\":\"e\",\"id\":%" PRIu64
-		",\"pid\":%d,\"tid\":%u,\"ts\":%.3f}",
-		arrows, it->source, it->thread, us(it->at_ns), arrows, pe, e.thread, us(end));
+	event_of("signal", "s", it->source).member("cat", "signal").member("id", arrows).member("tid", it->thread);
+	json_.key("ts").fixed(us(it->at_ns), 3).end_object();
+	event_of("signal", "f", pe).member("cat", "signal").member("bp", "e").member("id", arrows);
+	json_.member("tid", e.thread).key("ts").fixed(us(end), 3).end_object();
 }
 
 void timeline::write_pe(int pe, const head &h)
 {
 	const pe_place where = where_is(pe);
-	fprintf(out_, "%s\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":", any_ ? "," : "",
-		pe);
-	any_ = true;
-	write_json_string(out_, ("PE " + std::to_string(pe) + (*where.name ? " on " : "") + where.name).c_str());
-	fprintf(out_, "}},\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}}", pe,
-		pe);
+	event_of("process_name", "M", pe).key("args").begin_object();
+	json_.member("name", "PE " + std::to_string(pe) + (*where.name ? " on " : "") + where.name);
+	json_.end_object().end_object();
+	event_of("process_sort_index", "M", pe).key("args").begin_object().member("sort_index", pe);
+	json_.end_object().end_object();
 	dropped += h.dropped;
 	for_events(pe, h, [&](const event &e) {
 		const uint64_t pos = here(h, e.start_ns);
 		write_call(pe, e, pos);
 		if (e.place && e.pe == kNoPe)
 			write_arrow(pe, e, pos + e.ns);
+		flush();
 	});
 }
 
@@ -164,15 +170,14 @@ bool timeline::write(const char *path)
 	if (!out_)
 		return false;
 	collect_signals();
-	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out_);
+	json_.begin_object().member("displayTimeUnit", "ns").key("traceEvents").begin_array();
 	head h;
 	for (int pe = 0; pe < g.n_pes; pe++)
 		if (read_head(pe, h))
 			write_pe(pe, h);
-	fprintf(out_,
-		"\n],\"otherData\":{\"n_pes\":%d,\"calls\":%" PRIu64 ",\"calls_not_held\":%" PRIu64
-		",\"arrows\":%" PRIu64 "}}\n",
-		g.n_pes, calls, dropped, arrows);
+	json_.line().end_array().key("otherData").begin_object().member("n_pes", g.n_pes).member("calls", calls);
+	json_.member("calls_not_held", dropped).member("arrows", arrows).end_object().end_object();
+	flush();
 	const bool good = !ferror(out_);
 	return fclose(out_) == 0 && good;
 }

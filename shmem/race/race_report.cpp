@@ -231,19 +231,16 @@ void print_text(FILE *out, const summary &sum, const char *early)
 
 // --- as JSON ---------------------------------------------------------------------------------------------------------
 
-void write_side(FILE *out, const char *name, const side &s)
+void write_side(pgas::json_writer &out, const char *name, const side &s)
 {
 	const resolved r = resolve(s.spot);
 	const size_t colon = r.line.rfind(':');
-	fprintf(out, "\"%s\": {\"pe\": %d, \"access\": \"%s\", \"call\": ", name, s.pe, word_of(s.what));
-	write_json_string(out, s.spot.module.empty() ? "" : call_text(s.spot.call));
-	fputs(", \"function\": ", out);
-	write_json_string(out, r.function.c_str());
-	fputs(", \"file\": ", out);
-	write_json_string(out, colon == std::string::npos ? "" : r.line.substr(0, colon).c_str());
-	fprintf(out, ", \"line\": %s, \"address\": ", colon == std::string::npos ? "null" : r.line.c_str() + colon + 1);
-	write_json_string(out, r.module.c_str());
-	fputc('}', out);
+	const bool has_line = colon != std::string::npos;
+	out.line().key(name).begin_object().member("pe", s.pe).member("access", word_of(s.what));
+	out.member("call", s.spot.module.empty() ? "" : call_text(s.spot.call)).member("function", r.function);
+	out.member("file", has_line ? r.line.substr(0, colon) : std::string()).key("line");
+	has_line ? out.value(atoi(r.line.c_str() + colon + 1)) : out.null();
+	out.member("address", r.module).end_object();
 }
 
 void write_json(const char *path, const summary &sum)
@@ -253,23 +250,19 @@ void write_json(const char *path, const summary &sum)
 		fprintf(stderr, "PE %d: race check: cannot write %s: %s\n", c.me, path, strerror(errno));
 		return;
 	}
-	fprintf(out,
-		"{\n\"pes\": %d, \"accesses\": %" PRIu64 ", \"forgotten\": {\"pages\": %" PRIu64
-		", \"accesses\": %" PRIu64 ", \"words\": %" PRIu64 "},\n\"races\": [",
-		sum.pes, sum.checked, sum.pages, sum.cells, sum.words);
-	const char *comma = "\n";
+	pgas::json_writer json;
+	json.begin_object().line().member("pes", sum.pes).member("accesses", sum.checked).key("forgotten");
+	json.begin_object().member("pages", sum.pages).member("accesses", sum.cells).member("words", sum.words);
+	json.end_object().line().key("races").begin_array();
 	for (const pair_of_places &p : sum.pairs) {
-		fprintf(out, "%s{\"count\": %" PRIu64 ", \"target\": %d, \"bytes\": %" PRIu64 ", \"where\": ", comma,
-			p.count, p.target, p.bytes);
-		write_json_string(out, p.what.c_str());
-		fputs(",\n ", out);
-		write_side(out, "first", p.a);
-		fputs(",\n ", out);
-		write_side(out, "second", p.b);
-		fputc('}', out);
-		comma = ",\n";
+		json.line().begin_object().member("count", p.count).member("target", p.target);
+		json.member("bytes", p.bytes).member("where", p.what);
+		write_side(json, "first", p.a);
+		write_side(json, "second", p.b);
+		json.end_object();
 	}
-	fputs("\n]\n}\n", out);
+	json.line().end_array().line().end_object();
+	fputs(json.take().c_str(), out);
 	const bool failed = ferror(out) != 0;
 	if (fclose(out) != 0 || failed)
 		fprintf(stderr, "PE %d: race check: cannot write %s: %s\n", c.me, path, strerror(errno));
