@@ -8,27 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 
 namespace bench {
 
-std::vector<std::string> split(const std::string &line, char place)
-{
-	std::vector<std::string> parts(1);
-	for (const char c : line) {
-		if (c == place)
-			parts.emplace_back();
-		else
-			parts.back() += c;
-	}
-	return parts;
-}
-
 namespace {
 
 // Returns the lines that a program prints; its stderr is ours.
-std::vector<std::string> lines_of(const std::vector<std::string> &command, const std::string &folder = "")
+words lines_of(const words &command, const std::string &folder = "")
 {
 	int out[2];
 	if (pipe2(out, O_CLOEXEC) != 0)
@@ -54,7 +41,7 @@ std::vector<std::string> lines_of(const std::vector<std::string> &command, const
 	close(out[0]);
 	if (child > 0)
 		waitpid(child, nullptr, 0);
-	std::vector<std::string> lines = split(text, '\n');
+	words lines = split(text, '\n');
 	std::erase(lines, "");
 	return lines;
 }
@@ -74,13 +61,13 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 			list += (list.empty() ? "" : ",") + r.name;
 	if (list.empty())
 		return;
-	std::vector<std::string> command = c.launcher;
+	words command = c.launcher;
 	command.insert(command.end(), {c.program, c.provider, "--rows", list});
 	if (s.quick)
 		command.emplace_back("--quick");
-	command.insert(command.end(), s.extra.begin(), s.extra.end());
+	command = joined(joined(command, s.extra), c.extra);
 	for (const std::string &line : lines_of(command, c.folder)) {
-		const std::vector<std::string> words = split(line, '\t');
+		const words words = split(line, '\t');
 		samples &mine = c.by_row[words[0]];
 		for (size_t i = 1; i < words.size(); i++) {
 			char *end;
@@ -97,23 +84,35 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 
 } // namespace
 
-double column::best(const row &r) const
+std::vector<double> column::sorted(const row &r) const
 {
 	const auto it = by_row.find(r.name);
-	if (it == by_row.end() || it->second.values.empty())
-		return 0;
-	const auto &v = it->second.values;
-	return r.more_is_better() ? *std::max_element(v.begin(), v.end()) : *std::min_element(v.begin(), v.end());
+	std::vector<double> values = it == by_row.end() ? std::vector<double>() : it->second.values;
+	std::sort(values.begin(), values.end());
+	return values;
+}
+
+double column::best(const row &r) const
+{
+	const std::vector<double> v = sorted(r);
+	return v.empty() ? 0 : r.more_is_better() ? v.back() : v.front();
 }
 
 double column::median(const row &r) const
 {
+	const std::vector<double> v = sorted(r);
+	return v.empty() ? 0 : v[v.size() / 2];
+}
+
+size_t column::count(const row &r) const
+{
+	return sorted(r).size();
+}
+
+std::string column::failure(const row &r) const
+{
 	const auto it = by_row.find(r.name);
-	if (it == by_row.end() || it->second.values.empty())
-		return 0;
-	auto v = it->second.values;
-	std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(v.size() / 2), v.end());
-	return v[v.size() / 2];
+	return it == by_row.end() ? "" : it->second.failure;
 }
 
 double speedup(const row &r, const column &a, const column &b)
@@ -122,11 +121,11 @@ double speedup(const row &r, const column &a, const column &b)
 	return x == 0 || y == 0 ? 0 : r.more_is_better() ? x / y : y / x;
 }
 
-std::vector<row> list_rows(const std::string &program)
+std::vector<row> list_rows(const words &command)
 {
 	std::vector<row> rows;
-	for (const std::string &line : lines_of({program, "--list"})) {
-		const std::vector<std::string> w = split(line, '\t');
+	for (const std::string &line : lines_of(joined(command, {"--list"}))) {
+		const words w = split(line, '\t');
 		if (w.size() == 5)
 			rows.push_back({w[0], w[1], w[2], w[4], w[3] == "delivered"});
 	}
@@ -135,7 +134,7 @@ std::vector<row> list_rows(const std::string &program)
 
 void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns)
 {
-	std::vector<std::string> groups;
+	words groups;
 	for (const row &r : rows)
 		// quick: all groups in one run
 		if (std::find(groups.begin(), groups.end(), r.group) == groups.end() && (groups.empty() || !s.quick))

@@ -3,6 +3,8 @@
 // The same rows with increasing numbers of PEs: a table with a line per library, and a small plot per row.
 #include "compare.hpp"
 
+#include <pgas/pgas_svg.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +13,6 @@ namespace {
 
 constexpr double kWide = 250, kHigh = 170, kLeft = 46, kRight = 14, kAbove = 28, kBelow = 26, kTop = 52;
 constexpr size_t kAcross = 4;
-constexpr const char *kColours[] = {"#2f6db3", "#c07a2c", "#58a55c"};
 
 struct plot { // of one row: maps its values to coordinates
 	const scaling &s;
@@ -37,44 +38,45 @@ std::string short_time(double ns)
 	return text;
 }
 
-void draw(std::FILE *out, const plot &p, const row &r)
+using pgas::svg::attributes;
+using pgas::svg::picture;
+
+void draw_axes(picture &out, const plot &p, const row &r)
 {
-	fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">%s</text>\n", p.x0 + 8, p.y0 + 16,
-		r.label.c_str());
+	const attributes small_end = {{"text-anchor", "end"}, {"font-size", 9}},
+			 small_middle = {{"text-anchor", "middle"}, {"font-size", 9}};
+	out.text(p.x0 + 8, p.y0 + 16, r.label, {{"font-weight", "bold"}});
 	for (int decade = static_cast<int>(std::ceil(p.low)); decade <= static_cast<int>(p.high); decade++) {
 		const double v = std::pow(10, decade), y = p.y(v);
-		fprintf(out, "<line x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>", p.x0 + kLeft,
-			p.x0 + kWide - kRight, y, y);
-		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\" font-size=\"9\">%s</text>\n",
-			p.x0 + kLeft - 4, y + 3, short_time(v).c_str());
+		out.line(p.x0 + kLeft, y, p.x0 + kWide - kRight, y, "#ccc");
+		out.text(p.x0 + kLeft - 4, y + 3, short_time(v), small_end);
 	}
 	for (size_t k = 0; k < p.s.pes.size(); k++)
-		fprintf(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\" font-size=\"9\">%d</text>\n", p.x(k),
-			p.y0 + kHigh - 12, p.s.pes[k]);
+		out.text(p.x(k), p.y0 + kHigh - 12, std::to_string(p.s.pes[k]), small_middle);
+}
+
+void draw_row(picture &out, const plot &p, const row &r)
+{
+	draw_axes(out, p, r);
 	for (size_t library = 0; library < p.s.libraries.size(); library++) {
-		std::string line;
+		const char *colour = kColours[library % 4];
+		std::vector<pgas::svg::point> line;
 		for (size_t k = 0; k < p.s.pes.size(); k++) {
 			const double v = p.s.at(library, k).best(r);
 			if (v <= 0)
 				continue;
-			char point[64];
-			snprintf(point, sizeof point, "%.1f,%.1f ", p.x(k), p.y(v));
-			line += point;
-			fprintf(out,
-				"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"><title>%d PEs: "
-				"%s</title></circle>\n",
-				p.x(k), p.y(v), kColours[library % 3], p.s.pes[k], short_time(v).c_str());
+			line.push_back({p.x(k), p.y(v)});
+			out.circle(p.x(k), p.y(v), 2.5, {{"fill", colour}},
+				   std::to_string(p.s.pes[k]) + " PEs: " + short_time(v));
 		}
-		fprintf(out, "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
-			line.c_str(), kColours[library % 3]);
+		out.polyline(line, colour, {{"stroke-width", 1.5}});
 	}
 }
 
-} // namespace
-
 // growth: the time divided by the time at the first number of PEs. The table's head shows the same for the logarithm.
-void write_scaling_table(std::FILE *out, const std::vector<row> &rows, const scaling &s)
+void write_table(std::FILE *out, const scaling &s)
 {
+	const std::vector<row> &rows = s.rows;
 	fprintf(out, "%-30s %-12s", "best, in ns", "PEs");
 	for (const int n : s.pes)
 		fprintf(out, "%12d", n);
@@ -109,47 +111,60 @@ void write_scaling_table(std::FILE *out, const std::vector<row> &rows, const sca
 	}
 }
 
-void write_scaling_csv(std::FILE *out, const std::vector<row> &rows, const scaling &s)
+void write_csv(std::FILE *out, const scaling &s)
 {
 	fputs("row,library,pes,best_ns,median_ns\n", out);
-	for (const row &r : rows)
+	for (const row &r : s.rows)
 		for (size_t library = 0; library < s.libraries.size(); library++)
 			for (size_t k = 0; k < s.pes.size(); k++)
 				fprintf(out, "%s,%s,%d,%g,%g\n", r.name.c_str(), s.libraries[library].c_str(), s.pes[k],
 					s.at(library, k).best(r), s.at(library, k).median(r));
 }
 
-void write_scaling_svg(std::FILE *out, const std::vector<row> &rows, const scaling &s)
+void write_json(pgas::json_writer &out, const scaling &s)
 {
-	const size_t down = (rows.size() + kAcross - 1) / kAcross;
-	const double width = kWide * static_cast<double>(std::min(kAcross, rows.size())),
+	out.line().key("pes").begin_array();
+	for (size_t k = 0; k < s.columns.size(); k++)
+		out.value(s.pes[k % s.pes.size()]);
+	out.end_array();
+	write_columns(out, s.rows, s.columns);
+}
+
+std::string draw(const scaling &s)
+{
+	const size_t down = (s.rows.size() + kAcross - 1) / kAcross;
+	const double width = kWide * static_cast<double>(std::min(kAcross, s.rows.size())),
 		     height = kTop + kHigh * static_cast<double>(down);
-	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" "
-		"fill=\"#fff\"/>\n"
-		"<text x=\"8\" y=\"20\" font-size=\"14\" font-weight=\"bold\">Time by number of PEs</text>\n"
-		"<text x=\"8\" y=\"36\" font-size=\"10\" fill=\"#666\">one host; best samples; both scales "
-		"logarithmic</text>\n",
-		width, height, width, height);
-	for (size_t library = 0; library < s.libraries.size(); library++)
-		fprintf(out,
-			"<rect x=\"%zu\" y=\"27\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%zu\" "
-			"y=\"36\">%s</text>\n",
-			300 + 110 * library, kColours[library % 3], 314 + 110 * library, s.libraries[library].c_str());
-	for (size_t i = 0; i < rows.size(); i++) {
+	picture out;
+	out.text(8, 20, "Time by number of PEs", {{"font-size", 14}, {"font-weight", "bold"}});
+	out.text(8, 36, "one host; best samples; both scales logarithmic", {{"font-size", 10}, {"fill", "#666"}});
+	for (size_t library = 0; library < s.libraries.size(); library++) {
+		const double x = 300 + 110 * static_cast<double>(library);
+		out.rect(x, 27, 10, 10, {{"fill", kColours[library % 4]}});
+		out.text(x + 14, 36, s.libraries[library]);
+	}
+	for (size_t i = 0; i < s.rows.size(); i++) {
 		double low = 1e300, high = 0;
 		for (const column &c : s.columns)
-			if (const double v = c.best(rows[i]); v > 0)
+			if (const double v = c.best(s.rows[i]); v > 0)
 				low = std::min(low, v), high = std::max(high, v);
 		if (high == 0)
 			continue;
 		const plot p{s, kWide * static_cast<double>(i % kAcross),
 			     kTop + kHigh * static_cast<double>(i / kAcross), std::floor(std::log10(low)),
 			     std::ceil(std::log10(high) + 1e-9)};
-		draw(out, p, rows[i]);
+		draw_row(out, p, s.rows[i]);
 	}
-	fputs("</svg>\n", out);
+	return out.document(
+		{width, height, {{"font-family", "sans-serif"}, {"font-size", 11}, {"fill", "#222"}}, "#fff"});
+}
+
+} // namespace
+
+int write_scaling(const command_line &line, const scaling &s)
+{
+	const bool written = write_report(line, {write_table, write_csv, write_json, draw}, s);
+	return written && s.columns[0].by_row.size() ? 0 : 1;
 }
 
 } // namespace bench

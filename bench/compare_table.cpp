@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The human-readable table and the machine-readable one.
+// The results as a table, as CSV and as JSON, and the parts of tables that other drivers use too.
 #include "compare.hpp"
 
 #include <algorithm>
@@ -10,19 +10,6 @@ namespace {
 
 constexpr int kRatio = 12;
 
-std::string number(double v)
-{
-	char text[32];
-	snprintf(text, sizeof text, v >= 1000 ? "%.0f" : v >= 100 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v);
-	return text;
-}
-
-std::string failure(const column &c, const row &r)
-{
-	const auto it = c.by_row.find(r.name);
-	return it == c.by_row.end() || it->second.failure.empty() ? "-" : it->second.failure;
-}
-
 std::string ratio(double v)
 {
 	char text[32];
@@ -30,14 +17,11 @@ std::string ratio(double v)
 	return v == 0 ? "-" : text;
 }
 
-} // namespace
-
-void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns)
+void write_table(std::FILE *out, const comparison &all)
 {
-	size_t wide = 4;
-	for (const row &r : rows)
-		wide = std::max(wide, r.label.size());
-	const int label = static_cast<int>(wide);
+	const std::vector<row> &rows = all.rows;
+	const std::vector<column> &columns = all.columns;
+	const int label = label_width(rows);
 	const column &base = columns[1];
 	fprintf(out, "%-*s    %-5s", label, "", "");
 	for (const column &c : columns)
@@ -56,7 +40,7 @@ void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector
 		fprintf(out, "%-*s %c  %-5s", label, r.label.c_str(), r.delivered ? 'd' : 'c', r.unit.c_str());
 		for (const column &c : columns) {
 			if (c.best(r) == 0)
-				fprintf(out, "  %20s", failure(c, r).c_str());
+				fprintf(out, "  %20s", shown_failure(c, r).c_str());
 			else
 				fprintf(out, "  %10s%10s", number(c.best(r)).c_str(), number(c.median(r)).c_str());
 		}
@@ -73,19 +57,96 @@ void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector
 		base.title.c_str(), base.title.c_str());
 }
 
-void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns)
+void write_csv(std::FILE *out, const comparison &all)
 {
-	fprintf(out, "row,group,unit,end,column,best,median,samples,failure,times_%s\n", columns[1].title.c_str());
-	for (const row &r : rows) {
-		for (const column &c : columns) {
-			const auto it = c.by_row.find(r.name);
-			const size_t n = it == c.by_row.end() ? 0 : it->second.values.size();
+	fprintf(out, "row,group,unit,end,column,best,median,samples,failure,times_%s\n", all.columns[1].title.c_str());
+	for (const row &r : all.rows)
+		for (const column &c : all.columns)
 			fprintf(out, "%s,%s,%s,%s,%s,%g,%g,%zu,%s,%g\n", r.name.c_str(), r.group.c_str(),
-				r.unit.c_str(), r.delivered ? "delivered" : "counted", c.title.c_str(), c.best(r),
-				c.median(r), n, it == c.by_row.end() ? "" : it->second.failure.c_str(),
-				speedup(r, c, columns[1]));
-		}
+				r.unit.c_str(), r.delivered ? "delivered" : "counted", csv_field(c.title).c_str(),
+				c.best(r), c.median(r), c.count(r), c.failure(r).c_str(),
+				speedup(r, c, all.columns[1]));
+}
+
+void write_json(pgas::json_writer &out, const comparison &all)
+{
+	write_columns(out, all.rows, all.columns);
+}
+
+std::string draw(const comparison &all)
+{
+	const column &base = all.columns[1];
+	bar_plot plot{"How many times faster than " + base.title,
+		      "two processes, one host; best samples; log scale; paler: slower",
+		      {}};
+	for (size_t i = 0; i < all.rows.size(); i++) {
+		plot.labels.push_back(all.rows[i].label);
+		if (i && all.rows[i].group != all.rows[i - 1].group)
+			plot.gaps.push_back(i);
 	}
+	for (const column &c : all.columns) {
+		if (&c == &base)
+			continue;
+		plot.columns.push_back({c.title, {}});
+		for (const row &r : all.rows)
+			plot.columns.back().ratios.push_back(speedup(r, c, base));
+	}
+	return draw_bars(plot);
+}
+
+} // namespace
+
+std::string number(double v)
+{
+	char text[32];
+	snprintf(text, sizeof text, v >= 1000 ? "%.0f" : v >= 100 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v);
+	return text;
+}
+
+std::string shown_failure(const column &c, const row &r)
+{
+	const std::string text = c.failure(r);
+	return text.empty() ? "-" : text;
+}
+
+int label_width(const std::vector<row> &rows)
+{
+	size_t width = 4;
+	for (const row &r : rows)
+		width = std::max(width, r.label.size());
+	return static_cast<int>(width);
+}
+
+std::string csv_field(const std::string &text)
+{
+	return text.find(',') == std::string::npos ? text : '"' + text + '"';
+}
+
+void write_columns(pgas::json_writer &out, const std::vector<row> &rows, const std::vector<column> &columns)
+{
+	out.line().key("columns").begin_array();
+	for (const column &c : columns) {
+		out.line().begin_object().member("title", c.title).key("rows").begin_array();
+		for (const row &r : rows) {
+			const auto it = c.by_row.find(r.name);
+			if (it == c.by_row.end())
+				continue;
+			out.line().begin_object().member("name", r.name).member("label", r.label);
+			out.member("unit", r.unit).key("best").real(c.best(r)).key("median").real(c.median(r));
+			out.key("samples").begin_array();
+			for (const double v : it->second.values)
+				out.real(v);
+			out.end_array().member("failure", it->second.failure).end_object();
+		}
+		out.line().end_array().end_object();
+	}
+	out.line().end_array();
+}
+
+int write_comparison(const command_line &line, const comparison &c)
+{
+	const bool written = write_report(line, {write_table, write_csv, write_json, draw}, c);
+	return written && c.columns[0].by_row.size() ? 0 : 1;
 }
 
 } // namespace bench

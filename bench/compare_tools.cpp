@@ -64,10 +64,10 @@ std::string in_path(const std::string &name)
 }
 
 // Open MPI's compiler wrapper prints its name on request; other wrappers do not know that option.
-std::string openmpi_compiler(const char *given)
+std::string openmpi_compiler(const std::string &given)
 {
 	words names{"oshcc.openmpi", "oshcc"};
-	if (given)
+	if (!given.empty())
 		names = {given};
 	for (const std::string &name : names) {
 		const std::string file = in_path(name);
@@ -109,13 +109,13 @@ workshop::~workshop()
 		run_quietly({"rm", "-rf", folder});
 }
 
-bool compile(const std::string &compiler, const words &options, const words &sources, const std::string &program)
+bool compile(const std::string &compiler, const words &options, const std::string &program)
 {
 	words command{compiler};
 	command.insert(command.end(), options.begin(), options.end());
 	command.insert(command.end(), {"-O2", "-std=gnu11", "-o", program});
-	for (const std::string &source : sources)
-		command.push_back(BENCH_SOURCE_DIR "/" + source);
+	for (const char *source : {"shmem_bench.c", "shmem_rows.c", "shmem_rows_coll.c", "hosts_rows.c"})
+		command.push_back(std::string(BENCH_SOURCE_DIR "/") + source);
 	return run_loudly(command);
 }
 

@@ -8,16 +8,15 @@
 
 namespace bench {
 
-using words = std::vector<std::string>;
-
 std::string shell_quoted(const words &command);
 bool run_quietly(const words &command);
 bool run_loudly(const words &command); // prints a message if it fails
 // Returns the file that a shell would run, or an empty string.
 std::string in_path(const std::string &name);
 
-// Open MPI's oshcc: the given one, or one in PATH that identifies itself as such. Empty if there is none.
-std::string openmpi_compiler(const char *given);
+// Open MPI's oshcc: the given one unless that is empty, or one in PATH that identifies itself as such. Empty: there is
+// none.
+std::string openmpi_compiler(const std::string &given);
 // The launcher next to that compiler, preceded by words that its programs need. Empty if there is none.
 words openmpi_launcher(const std::string &compiler);
 
@@ -28,8 +27,8 @@ struct workshop { // a folder for compiled programs; removed at the end
 	workshop(const workshop &) = delete;
 	workshop &operator=(const workshop &) = delete;
 };
-// sources: files of bench/
-bool compile(const std::string &compiler, const words &options, const words &sources, const std::string &program);
+// Compiles shmem_bench and the library of its rows.
+bool compile(const std::string &compiler, const words &options, const std::string &program);
 
 column column_of(const std::string &title, const std::string &program, const words &launcher);
 // Prints the log of a column without results, which explains why; rows of these groups may be missing.

@@ -12,77 +12,45 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 namespace {
 
 using namespace bench::hosts;
 using bench::words;
 
-constexpr char kUsage[] =
-	"usage: hosts_compare [options]\n"
-	"Measures raw TCP, this OpenSHMEM library and Open MPI's between two hosts, and compares them with the goals.\n"
-	"  --rounds N       rounds; each runs every row on every column (default 5)\n"
-	"  --samples N      samples of a row in a round (default 5)\n"
-	"  --rows A,B,...   only these rows, and those that they are measured against (names: hosts_compare --list)\n"
-	"  --timeout-ms N   a row that takes longer than this is reported as timeout (default 20000)\n"
-	"  --hosts A,B      two real hosts, A this one; this build's files must be there too (default: made-up hosts)\n"
-	"  --agent COMMAND  what runs a command on another host, as ssh does (default: ssh -x, or that of the made-up "
-	"hosts)\n"
-	"  --net A,B,...    a column of ours for each of these values of FI_PGAS_NET (default: one, as it is set)\n"
-	"  --with NAME=VALUE,...  one more column of ours for each of these variables, such as FI_PGAS_NET_SIGN=1, and "
-	"what\n"
-	"                   it costs\n"
-	"  --launcher NAME  of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)\n"
-	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
-	"  --alone          leave Open MPI out\n"
-	"  --raw            leave our library out: what the others reach here\n"
-	"  --quick          one round, one short sample: shows that it works, measures nothing\n"
-	"  --csv FILE       write all results as CSV\n"
-	"  --svg FILE       plot how far from the goals the results are\n"
-	"  --list           name the rows\n"
-	"  --help\n";
-
 struct arguments {
-	bench::options common;
-	const char *oshcc = nullptr;
-	std::string hosts, agent, launcher;
+	std::string oshcc, hosts, agent, launcher;
 	words nets, settings;
-	bool alone = false, raw = false, list = false;
+	bool alone = false, raw = false;
 };
 
-bool parse(int argc, char **argv, arguments &a)
+void add_options(bench::command_line &line, arguments &a)
 {
-	for (int i = 1; i < argc; i++) {
-		const std::string word = argv[i];
-		const bool more = i + 1 < argc;
-		if (a.common.take(argc, argv, i))
-			continue;
-		if (word == "--alone")
-			a.alone = true;
-		else if (word == "--raw")
-			a.raw = true;
-		else if (word == "--list")
-			a.list = true;
-		else if (word == "--oshcc" && more)
-			a.oshcc = argv[++i];
-		else if (word == "--hosts" && more)
-			a.hosts = argv[++i];
-		else if (word == "--net" && more)
-			a.nets = bench::split(argv[++i], ',');
-		else if (word == "--with" && more)
-			a.settings = bench::split(argv[++i], ',');
-		else if (word == "--agent" && more)
-			a.agent = argv[++i];
-		else if (word == "--launcher" && more)
-			a.launcher = argv[++i];
-		else
-			return false;
-	}
+	line.value("--hosts", "A,B",
+		   "two real hosts, A this one; this build's files must be there too (default: made-up hosts)",
+		   a.hosts);
+	line.value("--agent", "COMMAND",
+		   "what runs a command on another host, as ssh does (default: ssh -x, or that of the made-up hosts)",
+		   a.agent);
+	line.list("--net", "A,B,...",
+		  "a column of ours for each of these values of FI_PGAS_NET (default: one, as it is set)", a.nets);
+	line.list("--with", "NAME=VALUE,...",
+		  "one more column of ours for each of these variables, such as FI_PGAS_NET_SIGN=1, and what it costs",
+		  a.settings);
+	line.value("--launcher", "NAME",
+		   "of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)", a.launcher);
+	line.value("--oshcc", "FILE",
+		   "Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)", a.oshcc);
+	line.flag("--alone", "leave Open MPI out", a.alone);
+	line.flag("--raw", "leave our library out: what the others reach here", a.raw);
+}
+
+// Whether the values are what they should be.
+bool check_options(const arguments &a)
+{
 	const auto no_setting = [](const std::string &one) { return one.find('=') == std::string::npos; };
-	if (std::ranges::any_of(a.settings, no_setting))
-		return false;
-	return a.common.run.rounds > 0 && (a.hosts.empty() || a.hosts.find(',') != std::string::npos);
+	return std::ranges::none_of(a.settings, no_setting) &&
+	       (a.hosts.empty() || a.hosts.find(',') != std::string::npos);
 }
 
 // The two hosts, and how to start programs on them.
@@ -121,12 +89,6 @@ int pair_of_hosts::open(const arguments &a, const std::string &folder)
 	here = {tool, "exec", first};
 	agent = tools + "/agent";
 	return 0;
-}
-
-words joined(words a, const words &b)
-{
-	a.insert(a.end(), b.begin(), b.end());
-	return a;
 }
 
 // The ways to start one process on each host: the words before the program.
@@ -168,8 +130,8 @@ words our_launcher(const arguments &a, const pair_of_hosts &hosts, const std::st
 	for (const char *name : {"oshrun", "hydra", "mpirun"}) {
 		if (!a.launcher.empty() && a.launcher != name)
 			continue;
-		const words command = joined(hosts.here, launch_words(hosts, top, name));
-		if (bench::run_quietly(joined({"timeout", "60"}, joined(command, {"true"})))) {
+		const words command = bench::joined(hosts.here, launch_words(hosts, top, name));
+		if (bench::run_quietly(bench::joined({"timeout", "60"}, bench::joined(command, {"true"})))) {
 			fprintf(stderr, "hosts_compare: our programs are started by %s\n", name);
 			return command;
 		}
@@ -183,12 +145,12 @@ words openmpi_words(const std::string &compiler, const pair_of_hosts &hosts)
 	const words command = bench::openmpi_launcher(compiler);
 	if (command.empty())
 		return {};
-	words launch = joined(hosts.here, command);
+	words launch = bench::joined(hosts.here, command);
 	// Simulated hosts are one machine, which newer versions of UCX detect: they would use its memory.
 	if (!hosts.tool.empty() && !getenv("UCX_TLS"))
-		launch = joined(launch, {"-x", "UCX_TLS=tcp,self"});
-	return joined(launch, {"--mca", "plm_rsh_agent", hosts.agent, "--host",
-			       hosts.first + ":1," + hosts.second + ":1", "-n", "2"});
+		launch = bench::joined(launch, {"-x", "UCX_TLS=tcp,self"});
+	return bench::joined(launch, {"--mca", "plm_rsh_agent", hosts.agent, "--host",
+				      hosts.first + ":1," + hosts.second + ":1", "-n", "2"});
 }
 
 // A program whose client starts its server on the other host.
@@ -203,46 +165,29 @@ bench::column raw_column(const std::string &title, const std::string &file, cons
 }
 
 // The rows in the order of the goals, after the rows that those are relative to.
-std::vector<bench::row> rows_of(const arguments &a, const std::string &top, const std::string &program)
+std::vector<bench::row> rows_of(const bench::command_line &line, const std::string &top, const std::string &program)
 {
-	std::vector<bench::row> rows = bench::list_rows(top + "/bench/rawtcp");
-	for (const bench::row &r : bench::list_rows(top + "/bench/rawofi"))
+	std::vector<bench::row> rows = bench::list_rows({top + "/bench/rawtcp"});
+	for (const bench::row &r : bench::list_rows({top + "/bench/rawofi"}))
 		rows.push_back(r);
-	const std::vector<bench::row> known = bench::list_rows(program);
+	const std::vector<bench::row> known = bench::list_rows({program, "--between-hosts"});
 	for (const goal &g : kGoals)
 		for (const bench::row &r : known)
-			if (r.name == g.row && a.common.wants(r))
+			if (r.name == g.row && line.wants(r))
 				rows.push_back(r);
 	return rows;
 }
 
-bool write_file(const char *name, const results &all, void (*write)(std::FILE *, const results &))
+int compare(const bench::command_line &line, const arguments &a, const std::string &top, const std::string &peer)
 {
-	if (!name)
-		return true;
-	std::FILE *out = fopen(name, "w");
-	if (!out) {
-		perror(name);
-		return false;
-	}
-	write(out, all);
-	return fclose(out) == 0;
-}
-
-int compare(const arguments &a, const std::string &top, const std::string &peer)
-{
-	const words sources{"shmem_bench.c", "shmem_rows.c", "hosts_rows.c"};
 	const bench::workshop shop;
 	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi";
-	if (!bench::compile(top + "/shmem/bin/oshcc", {}, sources, ours))
+	if (!bench::compile(top + "/shmem/bin/oshcc", {}, ours))
 		return 1;
 	results all;
-	all.rows = rows_of(a, top, ours);
-	if (a.list) {
-		for (const bench::row &r : all.rows)
-			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
+	all.rows = rows_of(line, top, ours);
+	if (line.has_listed(all.rows))
 		return 0;
-	}
 	pair_of_hosts hosts;
 	if (const int status = hosts.open(a, shop.folder); status != 0)
 		return status;
@@ -255,6 +200,7 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 	const auto library = [&](const char *title, const std::string &program, const words &launcher) {
 		bench::column c = bench::column_of(title, program, launcher);
 		c.groups = groups;
+		c.extra = {"--between-hosts"};
 		all.columns.push_back(c);
 	};
 	// One column, and one more for each setting.
@@ -263,7 +209,7 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 		library(title.c_str(), ours, launcher);
 		for (const std::string &setting : a.settings) {
 			all.variants.push_back({all.columns.size(), plain, setting});
-			library((title + " with " + setting).c_str(), ours, joined(launcher, {"env", setting}));
+			library((title + " with " + setting).c_str(), ours, bench::joined(launcher, {"env", setting}));
 		}
 	};
 	if (!a.raw)
@@ -271,21 +217,18 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 			if (a.nets.empty())
 				our_library("pgas", launcher);
 			for (const std::string &net : a.nets)
-				our_library("pgas, " + net, joined(launcher, {"env", "FI_PGAS_NET=" + net}));
+				our_library("pgas, " + net, bench::joined(launcher, {"env", "FI_PGAS_NET=" + net}));
 		}
 	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, hosts);
-	    !launcher.empty() && bench::compile(peer, {}, sources, theirs))
+	    !launcher.empty() && bench::compile(peer, {}, theirs))
 		library("Open MPI", theirs, launcher);
 	else
 		fprintf(stderr, "hosts_compare: %s\n",
 			a.alone ? "Open MPI is left out" : "Open MPI's oshcc is not installed: left out");
-	bench::run(a.common.run, all.rows, all.columns);
+	bench::run(line.run, all.rows, all.columns);
 	std::vector<bench::column> libraries(all.columns.begin() + results::kFirstLibrary, all.columns.end());
 	bench::explain(all.rows, libraries, {"raw", "inner", "signal"}); // libraries before 1.5 have no signals
-	write_hosts_table(stdout, all);
-	const bool csv = write_file(a.common.csv, all, write_hosts_csv),
-		   svg = write_file(a.common.svg, all, write_hosts_svg);
-	return csv && svg && all.best_of(results::kRaw, "tcp_spin") > 0 ? 0 : 1;
+	return write_results(line, all) && all.best_of(results::kRaw, "tcp_spin") > 0 ? 0 : 1;
 }
 
 } // namespace
@@ -293,12 +236,18 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 int main(int argc, char **argv)
 {
 	arguments a;
-	if (argc > 1 && !strcmp(argv[1], "--help"))
-		return fputs(kUsage, stdout) < 0;
-	if (!parse(argc, argv, a))
-		return fputs(kUsage, stderr), 2;
+	bench::command_line line(
+		"hosts_compare [options]",
+		"Measures raw TCP, this OpenSHMEM library and Open MPI's between two hosts, and compares "
+		"them with the goals.",
+		20000);
+	add_options(line, a);
+	if (const int status = line.parse(argc, argv); status >= 0)
+		return status;
+	if (!check_options(a))
+		return line.reject();
 	const std::string top = bench::own_folder() + "/..";
 	const std::string peer = a.alone ? "" : bench::openmpi_compiler(a.oshcc);
 	bench::use_build_tree(top);
-	return compare(a, top, peer);
+	return compare(line, a, top, peer);
 }

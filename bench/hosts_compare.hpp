@@ -72,8 +72,7 @@ double limit_of(const results &all, const goal &g);
 // How many times better than the goal a column is, by the medians: 1 or more reaches the goal. 0: not known.
 double margin(const results &all, const row &r, const goal &g, const column &owner);
 
-void write_hosts_table(std::FILE *out, const results &all);
-void write_hosts_csv(std::FILE *out, const results &all);
-void write_hosts_svg(std::FILE *out, const results &all);
+// Prints the table, and writes the files that were asked for. Returns whether that worked.
+bool write_results(const command_line &line, const results &all);
 
 } // namespace bench::hosts

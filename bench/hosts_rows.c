@@ -7,8 +7,6 @@
 #define _GNU_SOURCE 1
 #include "shmem_rows.h"
 
-#include <time.h>
-
 /* operations before a quiet */
 enum { BATCH = 1000 };
 /* How long the origin waits for a library that does not serve peers while the program computes. */
@@ -48,9 +46,7 @@ static void get_nbi_bulk(struct bench_memory *m, const struct bench_row *row, ui
 
 static uint64_t now_ns(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return bench_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* If one g waits until the target stops computing, the result is reported as if all had waited. */
@@ -115,7 +111,7 @@ static void signal_pong(struct bench_memory *m, const struct bench_row *row, uin
 }
 #endif
 
-const struct bench_row bench_more_rows[] = {
+static const struct bench_row rows[] = {
 	{"p_1000", "batch", "1,000 p, then quiet", BENCH_MOPS, 8, BATCH, p_batches, NULL},
 	{"add_1000", "batch", "1,000 atomic_add, then quiet", BENCH_MOPS, 8, BATCH, add_batches, NULL},
 	{"g_computing", "computing", "g, the target computes", BENCH_NS, 8, 1, g_served, compute},
@@ -130,6 +126,4 @@ const struct bench_row bench_more_rows[] = {
 	{"signal_4096", "signal", "put_signal 4 KiB ping-pong, half", BENCH_NS, 4096, 2, signal_ping, signal_pong},
 #endif
 };
-const size_t bench_more_row_count = sizeof bench_more_rows / sizeof bench_more_rows[0];
-/* longer than on one host, because a round trip takes longer, and TCP streams need many of them to reach their pace */
-const struct bench_rules bench_rules = {.sample_ns = 4000000, .stream_ns = 16000000, .sleep_disturbs = 0};
+const struct bench_table bench_between_hosts = {rows, sizeof rows / sizeof rows[0], .is_between = 1};

@@ -3,29 +3,13 @@
 // The results of hosts_compare next to the goals: a human-readable table, CSV, and a plot.
 #include "hosts_compare.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace bench::hosts {
 namespace {
-
-std::string number(double v)
-{
-	char text[32];
-	snprintf(text, sizeof text, v >= 1000 ? "%.0f" : v >= 100 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v);
-	return text;
-}
 
 std::string stream_row(const row &r)
 {
 	const size_t digits = r.name.find_last_not_of("0123456789");
 	return "tcp_" + r.name.substr(digits + 1);
-}
-
-std::string failure(const column &c, const row &r)
-{
-	const auto it = c.by_row.find(r.name);
-	return it == c.by_row.end() || it->second.failure.empty() ? "-" : it->second.failure;
 }
 
 std::string ratio_text(double value, double base)
@@ -178,12 +162,11 @@ double margin(const results &all, const row &r, const goal &g, const column &own
 	return r.more_is_better() ? value / base / limit : limit / (value / base);
 }
 
-void write_hosts_table(std::FILE *out, const results &all)
+namespace {
+
+void write_table(std::FILE *out, const results &all)
 {
-	size_t wide = 4;
-	for (const row &r : all.rows)
-		wide = std::max(wide, r.label.size());
-	const int label = static_cast<int>(wide);
+	const int label = label_width(all.rows);
 	fprintf(out, "%-*s  %-5s  %10s%10s\n", label, "between the hosts", "unit", "best", "median");
 	for (size_t k = 0; k < results::kFirstLibrary; k++)
 		for (const row &r : all.rows)
@@ -207,7 +190,7 @@ void write_hosts_table(std::FILE *out, const results &all)
 			const column &c = all.columns[k];
 			const double best = c.best(r), m = margin(all, r, *g, c);
 			if (best == 0) {
-				fprintf(out, "  %46s", failure(c, r).c_str());
+				fprintf(out, "  %46s", shown_failure(c, r).c_str());
 				continue;
 			}
 			fprintf(out, "  %11s%11s%8s%8s%8s", number(best).c_str(), number(c.median(r)).c_str(),
@@ -227,22 +210,48 @@ void write_hosts_table(std::FILE *out, const results &all)
 	write_variants(out, all);
 }
 
-void write_hosts_csv(std::FILE *out, const results &all)
+void write_csv(std::FILE *out, const results &all)
 {
 	fputs("row,unit,column,best,median,samples,against,reference,goal,times_better_than_goal\n", out);
 	for (const row &r : all.rows) {
 		const goal *g = goal_of(r);
-		for (const column &c : all.columns) {
-			const auto it = c.by_row.find(r.name);
-			if (it == c.by_row.end())
-				continue;
-			fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g\n", r.name.c_str(), r.unit.c_str(),
-				c.title.c_str(), c.best(r), c.median(r), it->second.values.size(),
-				g ? reference_name(all, r, *g).c_str() : "",
-				g ? reference(all, r, *g, &results::median_of) : 0, g ? limit_of(all, *g) : 0,
-				g ? margin(all, r, *g, c) : 0);
-		}
+		for (const column &c : all.columns)
+			if (c.by_row.count(r.name))
+				fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g\n", r.name.c_str(), r.unit.c_str(),
+					csv_field(c.title).c_str(), c.best(r), c.median(r), c.count(r),
+					g ? reference_name(all, r, *g).c_str() : "",
+					g ? reference(all, r, *g, &results::median_of) : 0, g ? limit_of(all, *g) : 0,
+					g ? margin(all, r, *g, c) : 0);
 	}
+}
+
+void write_json(pgas::json_writer &out, const results &all)
+{
+	write_columns(out, all.rows, all.columns);
+}
+
+std::string draw(const results &all)
+{
+	bar_plot plot{
+		"How many times better than the goal, between two hosts", "medians; log scale; paler: not reached", {}};
+	for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
+		plot.columns.push_back({all.columns[k].title, {}});
+	for (const row &r : all.rows) {
+		const goal *g = goal_of(r);
+		if (!g || limit_of(all, *g) <= 0)
+			continue;
+		plot.labels.push_back(r.label);
+		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
+			plot.columns[k - results::kFirstLibrary].ratios.push_back(margin(all, r, *g, all.columns[k]));
+	}
+	return draw_bars(plot);
+}
+
+} // namespace
+
+bool write_results(const command_line &line, const results &all)
+{
+	return write_report(line, {write_table, write_csv, write_json, draw}, all);
 }
 
 } // namespace bench::hosts

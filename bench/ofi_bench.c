@@ -9,16 +9,13 @@
 #define _GNU_SOURCE 1
 #include "ofi_rows.h"
 
+#include "cores.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,43 +24,35 @@ static const uint64_t kBriefly = 50000; /* patience between samples, when other 
 
 struct options {
 	const char *provider;
-	uint64_t samples, sample_ns, row_ns, timeout_ns;
+	struct bench_wish wish;
+	uint64_t sample_ns, timeout_ns;
 	uint64_t patience_ns; /* during a sample: a running peer responds within this */
-	int quick;
 	int cpu[2];
 	const struct bench_row *row[MAX_ROWS];
 	size_t rows;
 };
 
 static const struct bench_rows *const families[] = {&bench_rma_rows, &bench_amo_rows, &bench_msg_rows};
-static const char *const unit_names[] = {"ns", "Mop/s", "MB/s"};
 
 /* --- the pair ----------------------------------------------------------------------------------------------------- */
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (cpu >= 0)
-		sched_setaffinity(0, sizeof set, &set); /* a refusal only costs accuracy */
-}
+/* A row that is measured, for sample(). */
+struct measured {
+	struct bench_side *side;
+	const struct options *options;
+	size_t row;
+};
 
-static long switches(void)
-{
-	struct rusage use;
-	getrusage(RUSAGE_THREAD, &use);
-	return use.ru_nvcsw + use.ru_nivcsw;
-}
-
-/* Returns the nanoseconds of one sample of count iterations. *disturbed: a process was descheduled meanwhile. */
-static uint64_t sample(struct bench_side *s, const struct options *o, size_t row, uint64_t count, int *disturbed)
+static uint64_t sample(void *arg, uint64_t count, int *disturbed)
 {
 	static uint64_t number;
+	const struct measured *m = arg;
+	const struct options *o = m->options;
+	struct bench_side *s = m->side;
 	struct bench_control *c = s->control;
 	number++;
 	bench_bound(s, o->timeout_ns, kBriefly);
-	c->row = row;
+	c->row = m->row;
 	c->count = count;
 	c->stamp = number << 32;
 	bench_store(&c->go, number);
@@ -72,63 +61,36 @@ static uint64_t sample(struct bench_side *s, const struct options *o, size_t row
 	bench_store(&c->hello[0], number);
 	bench_wait_word(s, &c->hello[1], number);
 	bench_bound(s, o->timeout_ns, o->patience_ns);
-	const long before = switches();
+	const long before = bench_switches(1);
 	const uint64_t start = bench_now_ns();
-	o->row[row]->origin(s, o->row[row], count);
+	o->row[m->row]->origin(s, o->row[m->row], count);
 	const uint64_t end = bench_now_ns();
-	const long after = switches();
+	const long after = bench_switches(1);
 	bench_bound(s, o->timeout_ns, kBriefly);
 	bench_wait_word(s, &c->ack, 2 * number);
 	*disturbed = before != after || c->disturbed;
 	return end > start ? end - start : 1;
 }
 
-static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
+static void origin(struct bench_side *side, const struct options *o, size_t first, FILE *results)
 {
-	const double trips = (double)count * row->trips, t = (double)ns;
-	return row->unit == BENCH_NS     ? t / trips
-	       : row->unit == BENCH_MOPS ? trips * 1e3 / t
-					 : trips * (double)row->bytes * 1e3 / t;
-}
-
-static uint64_t calibrate(struct bench_side *s, const struct options *o, size_t row)
-{
-	uint64_t count = o->row[row]->quick;
-	if (o->quick)
-		return count;
-	for (;;) {
-		int disturbed;
-		uint64_t ns = sample(s, o, row, count, &disturbed);
-		for (int again = 0; disturbed && again < 10; again++)
-			ns = sample(s, o, row, count, &disturbed);
-		if (ns * 2 > o->sample_ns || count > (uint64_t)1 << 24)
-			return count;
-		const uint64_t grow = o->sample_ns / ns;
-		count *= grow < 2 ? 2 : grow > 16 ? 16 : grow;
-	}
-}
-
-static void origin(struct bench_side *s, const struct options *o, size_t first, FILE *results)
-{
-	for (size_t r = first; r < o->rows; r++) {
-		const uint64_t limit = bench_now_ns() + o->row_ns;
-		const uint64_t count = calibrate(s, o, r);
-		fprintf(results, "%s", o->row[r]->name);
-		for (uint64_t k = 0, tries = 0; k < o->samples;) {
-			int disturbed;
-			const uint64_t ns = sample(s, o, r, count, &disturbed);
-			const int late = bench_now_ns() > limit;
-			if (disturbed && !late && !o->quick && tries++ < 20 * o->samples)
-				continue;
-			if (disturbed && late && k)
-				break;
-			fprintf(results, "\t%.6g", value_of(o->row[r], count, ns));
-			k += late ? o->samples : 1;
-		}
+	for (size_t i = first; i < o->rows; i++) {
+		const struct bench_row *r = o->row[i];
+		struct measured m = {side, o, i};
+		struct bench_subject s = {.sample = sample,
+					  .arg = &m,
+					  .unit = r->unit,
+					  .trips = r->trips,
+					  .bytes = (double)r->bytes,
+					  .first = r->quick,
+					  .most = (uint64_t)1 << 24,
+					  .wanted_ns = o->sample_ns};
+		fprintf(results, "%s", r->name);
+		bench_measure(results, &s, &o->wish);
 		fprintf(results, "\n");
 		fflush(results);
 	}
-	bench_store(&s->control->go, QUIT);
+	bench_store(&side->control->go, QUIT);
 }
 
 static void target(struct bench_side *s, const struct options *o)
@@ -151,10 +113,10 @@ static void target(struct bench_side *s, const struct options *o)
 		bench_store(&c->ack, 2 * last - 1);
 		bench_wait_word(s, &c->hello[0], last);
 		bench_bound(s, o->timeout_ns, o->patience_ns);
-		const long before = switches();
+		const long before = bench_switches(1);
 		bench_store(&c->hello[1], last);
 		row->target(s, row, c->count);
-		c->disturbed = switches() != before;
+		c->disturbed = bench_switches(1) != before;
 		bench_store(&c->ack, 2 * last);
 	}
 }
@@ -166,7 +128,7 @@ static pid_t start(const struct options *o, struct bench_control *control, int r
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(results[0]);
-	pin(o->cpu[rank]);
+	bench_stay_on(o->cpu[rank]);
 	static struct bench_side s;
 	bench_bound(&s, o->timeout_ns, kBriefly);
 	bench_open(&s, o->provider, rank, control);
@@ -282,40 +244,24 @@ static void list_rows(void)
 	for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
 		for (size_t i = 0; i < families[f]->count; i++) {
 			const struct bench_row *r = &families[f]->row[i];
-			printf("%s\t%s\t%s\t%s\t%s\n", r->name, r->group, unit_names[r->unit],
-			       r->delivered ? "delivered" : "counted", r->label);
+			bench_list_row(r->name, r->group, bench_unit_names[r->unit], r->delivered, r->label);
 		}
 }
 
-static int wanted(const char *list, const char *name)
-{
-	const size_t n = strlen(name);
-	for (const char *pos = list; pos && *pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : NULL)
-		if (!strncmp(pos, name, n) && (pos[n] == ',' || !pos[n]))
-			return 1;
-	return !list;
-}
-
-static void choose_rows(struct options *o, const char *list)
+static void choose_rows(struct options *o)
 {
 	for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
 		for (size_t i = 0; i < families[f]->count; i++)
-			if (wanted(list, families[f]->row[i].name) && o->rows < MAX_ROWS)
+			if (bench_selected(o->wish.rows, families[f]->row[i].name) && o->rows < MAX_ROWS)
 				o->row[o->rows++] = &families[f]->row[i];
 }
 
 static void choose_cpus(struct options *o)
 {
-	cpu_set_t set;
-	int found = 0;
-	o->cpu[0] = o->cpu[1] = -1;
-	if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) {
+	for (int i = 0; i < 2; i++)
+		o->cpu[i] = bench_core(0, i);
+	if (o->cpu[1] < 0)
 		o->patience_ns = 0; /* both processes share one core */
-		return;
-	}
-	for (int i = 0; i < CPU_SETSIZE && found < 2; i++)
-		if (CPU_ISSET(i, &set))
-			o->cpu[found++] = i;
 }
 
 static int usage(int code)
@@ -330,26 +276,20 @@ static int usage(int code)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 5,
+	struct options o = {.wish = {.samples = 5, .row_ns = 1000000000u},
 			    .sample_ns = 1000000,
-			    .row_ns = 1000000000u,
 			    .patience_ns = 5000000u,
 			    .timeout_ns = 10000000000u};
-	const char *list = NULL;
 	setenv("IPATH_NO_BACKTRACE", "1", 0); /* otherwise a library below libfabric would catch our signals */
 	for (int i = 1; i < argc; i++) {
 		const char *next = i + 1 < argc ? argv[i + 1] : "";
+		if (bench_take_option(&o.wish, argc, argv, &i))
+			continue;
 		if (!strcmp(argv[i], "--list"))
 			return list_rows(), 0;
 		if (!strcmp(argv[i], "--help"))
 			return usage(0);
-		if (!strcmp(argv[i], "--quick"))
-			o.quick = 1, o.samples = 1;
-		else if (!strcmp(argv[i], "--rows"))
-			list = next, i++;
-		else if (!strcmp(argv[i], "--samples"))
-			o.samples = strtoull(next, NULL, 10), i++;
-		else if (!strcmp(argv[i], "--sample-us"))
+		if (!strcmp(argv[i], "--sample-us"))
 			o.sample_ns = strtoull(next, NULL, 10) * 1000, i++;
 		else if (!strcmp(argv[i], "--timeout-ms"))
 			o.timeout_ns = strtoull(next, NULL, 10) * 1000000, i++;
@@ -358,9 +298,9 @@ int main(int argc, char **argv)
 		else
 			return usage(2);
 	}
-	if (!o.provider || !o.samples || !o.sample_ns || !o.timeout_ns)
+	if (!o.provider || !o.wish.samples || !o.sample_ns || !o.timeout_ns)
 		return usage(2);
-	choose_rows(&o, list);
+	choose_rows(&o);
 	choose_cpus(&o);
 	for (size_t pos = 0; pos < o.rows;)
 		pos = run_pair(&o, pos);

@@ -11,8 +11,7 @@
 #define BENCH_OFI_ROWS_H
 
 #include "ofi_fabric.h"
-
-enum bench_unit { BENCH_NS, BENCH_MOPS, BENCH_MBS };
+#include "sample.h"
 
 struct bench_row {
 	const char *name;  /* one word, for --rows and files */

@@ -6,11 +6,15 @@
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
 
+#include "sample.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 struct raw_row {
-	const char *name, *group, *unit, *label;
+	const char *name, *group;
+	enum bench_unit unit;
+	const char *label;
 	int kind; /* private to the program */
 	uint32_t bytes;
 };

@@ -25,11 +25,11 @@ enum kind { PING, WRITES, READS };
 
 const char raw_name[] = "rawofi";
 const struct raw_row raw_rows[] = {
-	{"inner_spin", "inner", "ns", "message round trip 8 B", PING, WORD},
-	{"inner_write_64k", "inner", "MB/s", "stream of writes of 64 KiB", WRITES, K64},
-	{"inner_write_1m", "inner", "MB/s", "stream of writes of 1 MiB", WRITES, M1},
-	{"inner_read_64k", "inner", "MB/s", "stream of reads of 64 KiB", READS, K64},
-	{"inner_read_1m", "inner", "MB/s", "stream of reads of 1 MiB", READS, M1},
+	{"inner_spin", "inner", BENCH_NS, "message round trip 8 B", PING, WORD},
+	{"inner_write_64k", "inner", BENCH_MBS, "stream of writes of 64 KiB", WRITES, K64},
+	{"inner_write_1m", "inner", BENCH_MBS, "stream of writes of 1 MiB", WRITES, M1},
+	{"inner_read_64k", "inner", BENCH_MBS, "stream of reads of 64 KiB", READS, K64},
+	{"inner_read_1m", "inner", BENCH_MBS, "stream of reads of 1 MiB", READS, M1},
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 

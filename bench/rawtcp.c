@@ -23,13 +23,13 @@ enum kind { SPIN, BLOCK, STREAM, ANSWER };
 
 const char raw_name[] = "rawtcp";
 const struct raw_row raw_rows[] = {
-	{"tcp_spin", "raw", "ns", "round trip 8 B, spinning", SPIN, WORD},
-	{"tcp_block", "raw", "ns", "round trip 8 B, blocking", BLOCK, WORD},
-	{"tcp_4096", "raw", "MB/s", "stream, writes of 4 KiB", STREAM, 4096},
-	{"tcp_65536", "raw", "MB/s", "stream, writes of 64 KiB", STREAM, 65536},
-	{"tcp_1048576", "raw", "MB/s", "stream, writes of 1 MiB", STREAM, 1 << 20},
-	{"tcp_answer_65536", "raw", "MB/s", "replies of 64 KiB to 8 B, one by one", ANSWER, 65536},
-	{"tcp_answer_1048576", "raw", "MB/s", "replies of 1 MiB to 8 B, one by one", ANSWER, 1 << 20},
+	{"tcp_spin", "raw", BENCH_NS, "round trip 8 B, spinning", SPIN, WORD},
+	{"tcp_block", "raw", BENCH_NS, "round trip 8 B, blocking", BLOCK, WORD},
+	{"tcp_4096", "raw", BENCH_MBS, "stream, writes of 4 KiB", STREAM, 4096},
+	{"tcp_65536", "raw", BENCH_MBS, "stream, writes of 64 KiB", STREAM, 65536},
+	{"tcp_1048576", "raw", BENCH_MBS, "stream, writes of 1 MiB", STREAM, 1 << 20},
+	{"tcp_answer_65536", "raw", BENCH_MBS, "replies of 64 KiB to 8 B, one by one", ANSWER, 65536},
+	{"tcp_answer_1048576", "raw", BENCH_MBS, "replies of 1 MiB to 8 B, one by one", ANSWER, 1 << 20},
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 

@@ -2,20 +2,17 @@
 /*
  * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two, and those of shmem_rows_coll.c in a
  * job of any size, and prints one line per row: its name and the value of every sample. shmem_compare compiles it with
- * each library's oshcc, runs it, and makes the table. hosts_compare does the same on two hosts, with hosts_rows.c.
+ * each library's oshcc, runs it, and makes the table. hosts_compare does the same on two hosts, with --between-hosts:
+ * then the rows of hosts_rows.c take the place of those of shmem_rows_coll.c.
  *
  * A sample is short, begins when all PEs are known to run, and is repeated if one of them was descheduled meanwhile.
  */
 #define _GNU_SOURCE 1
 #include "shmem_rows.h"
 
-#include <sched.h>
+#include "cores.h"
+
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Control words between PE 0 and the other PEs; each word is written by one side only. */
@@ -27,46 +24,54 @@ static struct {
 	long end;             /* by PE 0, at the others: the origin's part of the sample is over */
 } control;
 
+/* How samples are taken. */
+struct rules {
+	uint64_t sample_ns;
+	uint64_t stream_ns; /* the same for rows in MB/s */
+	int sleep_disturbs; /* a PE that slept was descheduled */
+};
+static const struct rules on_one_host = {1000000, 1000000, 1};
+/* Longer: a round trip takes longer, and TCP streams need many to reach their pace. Sleep is a way to wait here. */
+static const struct rules between_hosts = {4000000, 16000000, 0};
+
 struct options {
-	uint64_t samples, row_ns, timeout_s;
-	int quick;
-	int disturbed; /* a sample counts even if a PE was descheduled: for machines where that is the rule */
-	const char *rows;
+	struct bench_wish wish;
+	uint64_t timeout_s;
+	const struct rules *rules;
 };
 
 enum { QUIT = -1 };
-static const char *const unit_names[] = {"ns", "Mop/s", "MB/s"};
 static const char kLaunch[] = "launch";
 static const char kInit[] = "init";
+static const struct bench_table *const tables[] = {&bench_two_pes, &bench_collectives, &bench_between_hosts};
+enum { TABLES = sizeof tables / sizeof tables[0] };
 
-static size_t rows_in_all(void)
-{
-	return bench_row_count + bench_more_row_count;
-}
-
+/* The i-th row of all tables. Null: there is none. */
 static const struct bench_row *row_at(size_t i)
 {
-	return i < bench_row_count ? &bench_rows[i] : &bench_more_rows[i - bench_row_count];
+	for (int t = 0; t < TABLES; i -= tables[t++]->count)
+		if (i < tables[t]->count)
+			return &tables[t]->row[i];
+	return NULL;
+}
+
+static const struct bench_table *table_of(size_t i)
+{
+	int t = 0;
+	for (; i >= tables[t]->count; t++)
+		i -= tables[t]->count;
+	return tables[t];
+}
+
+static int is_listed(size_t i, const struct options *o)
+{
+	return o->rules == &between_hosts ? table_of(i)->is_between : table_of(i)->is_here;
 }
 
 static void tell_others(long *word, long value)
 {
 	for (int pe = 1; pe < shmem_n_pes(); pe++)
 		shmem_long_p(word, value, pe);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static long switches(void)
-{
-	struct rusage use;
-	getrusage(RUSAGE_THREAD, &use); /* a library's own threads may sleep and wake freely */
-	return use.ru_nivcsw + (bench_rules.sleep_disturbs ? use.ru_nvcsw : 0);
 }
 
 static void on_alarm(int sig)
@@ -78,14 +83,22 @@ static void on_alarm(int sig)
 	_exit(2);
 }
 
-/* Returns the nanoseconds of one sample of count iterations. *disturbed: a PE was descheduled meanwhile. */
-static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *disturbed)
+/* A row that is measured, for sample(). */
+struct measured {
+	struct bench_memory *memory;
+	size_t row;
+	int sleep_disturbs;
+};
+
+static uint64_t sample(void *arg, uint64_t count, int *disturbed)
 {
 	static long number;
-	const struct bench_row *r = row_at(row);
+	const struct measured *measured = arg;
+	struct bench_memory *m = measured->memory;
+	const struct bench_row *r = row_at(measured->row);
 	const long others = shmem_n_pes() - 1, disturbed_before = control.disturbed;
 	number++;
-	tell_others(&control.row, (long)row);
+	tell_others(&control.row, (long)measured->row);
 	tell_others(&control.count, (long)count);
 	shmem_fence();
 	tell_others(&control.go, number);
@@ -94,11 +107,11 @@ static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *
 	tell_others(&control.begin, number);
 	shmem_quiet();
 	m->untimed_ns = 0;
-	const long before = switches();
-	const uint64_t start = now_ns(CLOCK_MONOTONIC);
+	const long before = bench_switches(measured->sleep_disturbs);
+	const uint64_t start = bench_clock_ns(CLOCK_MONOTONIC);
 	r->origin(m, r, count);
-	const uint64_t end = now_ns(CLOCK_MONOTONIC) - m->untimed_ns;
-	const long after = switches();
+	const uint64_t end = bench_clock_ns(CLOCK_MONOTONIC) - m->untimed_ns;
+	const long after = bench_switches(measured->sleep_disturbs);
 	tell_others(&control.end, number);
 	shmem_quiet();
 	shmem_long_wait_until(&control.done, SHMEM_CMP_EQ, number * others);
@@ -106,10 +119,10 @@ static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *
 	return end > start ? end - start : 1;
 }
 
-static void target(struct bench_memory *m, uint64_t timeout_s)
+static void target(struct bench_memory *m, const struct options *o)
 {
 	for (long number = 1;; number++) {
-		alarm((unsigned)timeout_s);
+		alarm((unsigned)o->timeout_s);
 		shmem_long_wait_until(&control.go, SHMEM_CMP_EQ, number);
 		if (control.row == QUIT)
 			return;
@@ -117,10 +130,10 @@ static void target(struct bench_memory *m, uint64_t timeout_s)
 		shmem_long_atomic_inc(&control.ready, 0);
 		shmem_quiet();
 		shmem_long_wait_until(&control.begin, SHMEM_CMP_EQ, number);
-		const long before = switches();
+		const long before = bench_switches(o->rules->sleep_disturbs);
 		if (r->target)
 			r->target(m, r, (uint64_t)control.count);
-		const int disturbed = switches() != before && r->target;
+		const int disturbed = bench_switches(o->rules->sleep_disturbs) != before && r->target;
 		shmem_long_wait_until(&control.end, SHMEM_CMP_EQ, number);
 		if (disturbed)
 			shmem_long_atomic_inc(&control.disturbed, 0);
@@ -130,65 +143,37 @@ static void target(struct bench_memory *m, uint64_t timeout_s)
 	}
 }
 
-static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
+static void measure(struct bench_memory *m, const struct options *o, size_t i)
 {
-	const double trips = (double)count * row->trips, t = (double)ns;
-	return row->unit == BENCH_NS     ? t / trips
-	       : row->unit == BENCH_MOPS ? trips * 1e3 / t
-					 : trips * (double)row->bytes * 1e3 / t;
-}
-
-static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_t row)
-{
-	const uint64_t wanted = row_at(row)->unit == BENCH_MBS ? bench_rules.stream_ns : bench_rules.sample_ns;
+	const struct bench_row *r = row_at(i);
+	struct measured measured = {m, i, o->rules->sleep_disturbs};
+	struct bench_subject s = {.sample = sample,
+				  .arg = &measured,
+				  .unit = r->unit,
+				  .trips = r->trips,
+				  .bytes = (double)r->bytes,
+				  .first = o->wish.quick ? 10 : 1,
+				  .most = (uint64_t)1 << 24,
+				  .wanted_ns = r->unit == BENCH_MBS ? o->rules->stream_ns : o->rules->sample_ns};
 	int disturbed;
-	if (!o->quick)
+	printf("%s", r->name);
+	fflush(stdout);
+	if (!o->wish.quick)
 		/* the first sample touches memory and makes connections, so it is not representative */
-		sample(m, row, 1, &disturbed);
-	for (uint64_t count = o->quick ? 10 : 1;;) {
-		uint64_t ns = sample(m, row, count, &disturbed);
-		for (int again = 0; disturbed && !o->disturbed && again < 5; again++)
-			ns = sample(m, row, count, &disturbed);
-		if (ns * 2 > wanted || count > (uint64_t)1 << 24 || o->quick)
-			return count;
-		const uint64_t grow = wanted / ns;
-		count *= grow < 2 ? 2 : grow > 16 ? 16 : grow;
-	}
-}
-
-static int selected(const struct options *o, const char *name)
-{
-	const size_t n = strlen(name);
-	for (const char *pos = o->rows; pos && *pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : NULL)
-		if (!strncmp(pos, name, n) && (pos[n] == ',' || pos[n] == 0))
-			return 1;
-	return !o->rows;
+		sample(&measured, 1, &disturbed);
+	bench_measure(stdout, &s, &o->wish);
+	printf("\n");
+	fflush(stdout);
 }
 
 static void origin(struct bench_memory *m, const struct options *o)
 {
-	for (size_t r = shmem_n_pes() == 2 ? 0 : bench_row_count; r < rows_in_all(); r++) {
-		if (!selected(o, row_at(r)->name))
+	for (size_t i = 0; row_at(i); i++) {
+		const int enough = table_of(i)->any_pes || shmem_n_pes() == 2;
+		if (!enough || !is_listed(i, o) || !bench_selected(o->wish.rows, row_at(i)->name))
 			continue;
 		alarm((unsigned)o->timeout_s);
-		printf("%s", row_at(r)->name);
-		fflush(stdout);
-		const uint64_t limit = now_ns(CLOCK_MONOTONIC) + o->row_ns;
-		const uint64_t count = calibrate(m, o, r);
-		for (uint64_t k = 0, tries = 0; k < o->samples;) {
-			int disturbed;
-			const uint64_t ns = sample(m, r, count, &disturbed);
-			disturbed = disturbed && !o->disturbed;
-			const int late = now_ns(CLOCK_MONOTONIC) > limit;
-			if (disturbed && !late && !o->quick && tries++ < 20 * o->samples)
-				continue;
-			if (disturbed && late && k)
-				break;
-			printf("\t%.6g", value_of(row_at(r), count, ns));
-			k += late ? o->samples : 1;
-		}
-		printf("\n");
-		fflush(stdout);
+		measure(m, o, i);
 	}
 	alarm((unsigned)o->timeout_s);
 	tell_others(&control.row, QUIT);
@@ -197,73 +182,61 @@ static void origin(struct bench_memory *m, const struct options *o)
 	shmem_quiet();
 }
 
-static int list(void)
+static int list(const struct options *o)
 {
-	printf("%s\tstart\tns\tdelivered\tlaunch: oshrun to init done\n%s\tstart\tns\tdelivered\tshmem_init\n", kLaunch,
-	       kInit);
-	for (size_t r = 0; r < rows_in_all(); r++)
-		printf("%s\t%s\t%s\tdelivered\t%s\n", row_at(r)->name, row_at(r)->group, unit_names[row_at(r)->unit],
-		       row_at(r)->label);
+	bench_list_row(kLaunch, "start", "ns", 1, "launch: oshrun to init done");
+	bench_list_row(kInit, "start", "ns", 1, "shmem_init");
+	for (size_t i = 0; row_at(i); i++)
+		if (is_listed(i, o))
+			bench_list_row(row_at(i)->name, row_at(i)->group, bench_unit_names[row_at(i)->unit], 1,
+				       row_at(i)->label);
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct options *o)
+/* Returns false if an option is wrong. */
+static int parse(int argc, char **argv, struct options *o, int *is_list)
 {
 	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--quick"))
-			o->quick = 1, o->samples = 1;
-		else if (!strcmp(argv[i], "--disturbed"))
-			o->disturbed = 1;
-		else if (!strcmp(argv[i], "--rows") && i + 1 < argc)
-			o->rows = argv[++i];
-		else if (!strcmp(argv[i], "--samples") && i + 1 < argc)
-			o->samples = strtoull(argv[++i], NULL, 10);
+		if (bench_take_option(&o->wish, argc, argv, &i))
+			continue;
+		if (!strcmp(argv[i], "--list"))
+			*is_list = 1;
+		else if (!strcmp(argv[i], "--between-hosts"))
+			o->rules = &between_hosts;
 		else if (!strcmp(argv[i], "--timeout-ms") && i + 1 < argc)
 			o->timeout_s = (strtoull(argv[++i], NULL, 10) + 999) / 1000;
 		else if (argv[i][0] == '-')
 			return 0; /* a plain word is the column's title */
 	}
-	return o->samples > 0;
-}
-
-/* Pins each PE to a core of its own, whatever the launcher did, so that both libraries get the same. */
-static void pin(int pe)
-{
-	cpu_set_t all, one;
-	if (sched_getaffinity(getppid(), sizeof all, &all) != 0 || CPU_COUNT(&all) < 2)
-		return;
-	int cpu = -1;
-	for (int k = -1; k < pe && cpu < CPU_SETSIZE - 1;)
-		k += CPU_ISSET(++cpu, &all) ? 1 : 0;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof one, &one); /* a refusal only costs accuracy */
+	return o->wish.samples > 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 5, .row_ns = 3000000000u, .timeout_s = 20};
-	if (argc > 1 && !strcmp(argv[1], "--list"))
-		return list();
-	if (!parse(argc, argv, &o)) {
+	struct options o = {.wish = {.samples = 5, .row_ns = 3000000000u}, .timeout_s = 20, .rules = &on_one_host};
+	int is_list = 0;
+	if (!parse(argc, argv, &o, &is_list)) {
 		fprintf(stderr, "usage: oshrun -n N shmem_bench [--list] [--quick] [--samples N] [--rows A,B] "
-				"[--timeout-ms N] [--disturbed] [TITLE]\n");
+				"[--timeout-ms N] [--disturbed] [--between-hosts] [TITLE]\n");
 		return 2;
 	}
+	if (is_list)
+		return list(&o);
 	const char *launched = getenv("SHMEM_BENCH_START"); /* nanoseconds of CLOCK_REALTIME, by shmem_compare */
-	const uint64_t start = now_ns(CLOCK_REALTIME);
+	const uint64_t start = bench_clock_ns(CLOCK_REALTIME);
 	shmem_init();
-	const uint64_t end = now_ns(CLOCK_REALTIME);
+	const uint64_t end = bench_clock_ns(CLOCK_REALTIME);
 	if (shmem_n_pes() < 2) {
 		fprintf(stderr, "shmem_bench: needs two PEs, or more for collectives\n");
 		return 2;
 	}
 	const int me = shmem_my_pe();
 	signal(SIGALRM, on_alarm);
-	pin(me);
-	if (me == 0 && launched && selected(&o, kLaunch))
+	/* a core for each PE, whatever the launcher did, so that both libraries get the same */
+	bench_stay_on(bench_core(getppid(), me));
+	if (me == 0 && launched && bench_selected(o.wish.rows, kLaunch))
 		printf("%s\t%.6g\n", kLaunch, (double)end - strtod(launched, NULL));
-	if (me == 0 && selected(&o, kInit))
+	if (me == 0 && bench_selected(o.wish.rows, kInit))
 		printf("%s\t%.6g\n", kInit, (double)(end - start));
 	struct bench_memory m = {.remote = shmem_malloc(SHMEM_BENCH_BYTES), .local = malloc(SHMEM_BENCH_BYTES)};
 	m.words = shmem_align(64, 64 * BENCH_LINE * sizeof(long));
@@ -278,7 +251,7 @@ int main(int argc, char **argv)
 	if (me == 0)
 		origin(&m, &o);
 	else
-		target(&m, o.timeout_s);
+		target(&m, &o);
 	alarm((unsigned)o.timeout_s);
 	shmem_barrier_all();
 	shmem_free(m.words);

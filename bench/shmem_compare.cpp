@@ -7,72 +7,45 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 namespace {
-
-constexpr char kUsage[] =
-	"usage: shmem_compare [options]\n"
-	"Measures this OpenSHMEM library against Open MPI's between two PEs of this host, or collectives of more.\n"
-	"  --pes N          so many PEs; when not 2, only the rows of collectives and teams (default 2)\n"
-	"  --pes N,M,...    collectives and teams with each of these: a table and plot of how they grow\n"
-	"  --rounds N       rounds; each runs every row on every library (default 5)\n"
-	"  --samples N      samples of a row in a round (default 5)\n"
-	"  --rows A,B,...   only these rows (names: shmem_compare --list)\n"
-	"  --timeout-ms N   a row that takes longer than this is reported as timeout (default 20000)\n"
-	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
-	"  --alone          leave Open MPI out\n"
-	"  --no-inline      leave out the column compiled with oshcc --inline\n"
-	"  --caches         collectives that never and that always store around the caches, one number of PEs\n"
-	"  --quick          one round, one short sample: shows that it works, measures nothing\n"
-	"  --csv FILE       write all results as CSV\n"
-	"  --svg FILE       plot the ratios, or the growth\n"
-	"  --list           name the rows\n"
-	"  --help\n";
 
 using bench::column_of;
 using bench::words;
 
 struct arguments {
-	bench::options common;
-	const char *oshcc = nullptr;
-	std::vector<int> pes{2};
-	bool alone = false, inlined = true, list = false, caches = false;
+	std::string oshcc, pes_text = "2";
+	std::vector<int> pes;
+	bool alone = false, not_inlined = false, caches = false;
 };
 
 std::vector<int> numbers(const std::string &text)
 {
 	std::vector<int> all;
-	for (size_t pos = 0; pos <= text.size(); pos = std::min(text.find(',', pos), text.size()) + 1)
-		all.push_back(atoi(text.c_str() + pos));
+	for (const std::string &one : bench::split(text, ','))
+		all.push_back(atoi(one.c_str()));
 	return all;
 }
 
-bool parse(int argc, char **argv, arguments &a)
+void add_options(bench::command_line &line, arguments &a)
 {
-	for (int i = 1; i < argc; i++) {
-		const std::string word = argv[i];
-		const bool more = i + 1 < argc;
-		if (a.common.take(argc, argv, i))
-			continue;
-		if (word == "--alone")
-			a.alone = true;
-		else if (word == "--no-inline")
-			a.inlined = false;
-		else if (word == "--list")
-			a.list = true;
-		else if (word == "--caches")
-			a.caches = a.alone = true;
-		else if (word == "--oshcc" && more)
-			a.oshcc = argv[++i];
-		else if (word == "--pes" && more)
-			a.pes = numbers(argv[++i]);
-		else
-			return false;
-	}
-	if (a.caches && a.pes.size() > 1)
-		return false;
-	return a.common.run.rounds > 0 && !a.pes.empty() && std::ranges::min(a.pes) >= 2;
+	line.value("--pes", "N,M,...",
+		   "numbers of PEs (default 2); not 2: only collectives and teams; several: how these grow",
+		   a.pes_text);
+	line.value("--oshcc", "FILE",
+		   "Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)", a.oshcc);
+	line.flag("--alone", "leave Open MPI out", a.alone);
+	line.flag("--no-inline", "leave out the column compiled with oshcc --inline", a.not_inlined);
+	line.flag("--caches", "collectives that never and that always store around the caches, one number of PEs",
+		  a.caches);
+}
+
+// Whether the values fit together.
+bool check_options(arguments &a)
+{
+	a.pes = numbers(a.pes_text);
+	a.alone = a.alone || a.caches;
+	return !(a.caches && a.pes.size() > 1) && std::ranges::min(a.pes) >= 2;
 }
 
 // The mpirun next to the compiler, for `pes` PEs.
@@ -96,72 +69,92 @@ std::vector<bench::column> cache_columns(const std::string &program, const words
 		column_of("always around", program, with("1"))};
 }
 
+words our_launcher(const std::string &top, int pes)
+{
+	return {top + "/launch/oshrun", "-n", std::to_string(pes), "--bind", "none"};
+}
+
+// Programs of the libraries, compiled from one source.
+struct programs {
+	std::string ours, inlined, theirs, peer;
+	bool has_peer = false;
+};
+
+int compare_growth(const bench::command_line &line, const arguments &a, const std::string &top, const programs &p,
+		   const std::vector<bench::row> &rows)
+{
+	bench::scaling s{rows, a.pes, {"pgas"}, {}};
+	for (const int n : a.pes)
+		s.columns.push_back(column_of("pgas", p.ours, our_launcher(top, n)));
+	if (p.has_peer)
+		s.libraries.emplace_back("Open MPI");
+	for (const int n : p.has_peer ? a.pes : std::vector<int>{})
+		s.columns.push_back(column_of("Open MPI", p.theirs, openmpi_on(p.peer, n)));
+	bench::run(line.run, rows, s.columns);
+	bench::explain(rows, s.columns, {"teams"}); // libraries before 1.5 have no teams
+	return bench::write_scaling(line, s);
+}
+
+int compare_libraries(const bench::command_line &line, const arguments &a, const std::string &top, const programs &p,
+		      const std::vector<bench::row> &rows)
+{
+	const words launcher = our_launcher(top, a.pes[0]);
+	bench::comparison all{rows, {column_of("pgas", p.ours, launcher)}};
+	std::vector<bench::column> &columns = all.columns;
+	if (p.has_peer)
+		columns.push_back(column_of("Open MPI", p.theirs, openmpi_on(p.peer, a.pes[0])));
+	if (a.caches)
+		columns = cache_columns(p.ours, launcher);
+	else if (!a.not_inlined &&
+		 bench::compile(top + "/shmem/bin/oshcc", {"--inline", BENCH_INLINE_FLAGS}, p.inlined))
+		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(),
+			       column_of("pgas inline", p.inlined, launcher));
+	if (columns.size() < 2)
+		columns.push_back(columns[0]), columns[1].title += " again";
+	bench::run(line.run, rows, columns);
+	bench::explain(rows, columns, {"teams"});
+	return bench::write_comparison(line, all);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
 	arguments a;
-	if (argc > 1 && !strcmp(argv[1], "--help"))
-		return fputs(kUsage, stdout) < 0;
-	if (!parse(argc, argv, a))
-		return fputs(kUsage, stderr), 2;
-	const std::string top = bench::own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
-	const std::string peer =
-		a.alone ? "" : bench::openmpi_compiler(a.oshcc); // looked up before our own tools come first in PATH
+	bench::command_line line("shmem_compare [options]",
+				 "Measures this OpenSHMEM library against Open MPI's between two PEs of this host, or "
+				 "collectives of more.",
+				 20000);
+	add_options(line, a);
+	if (const int status = line.parse(argc, argv); status >= 0)
+		return status;
+	if (!check_options(a))
+		return line.reject();
+	const std::string top = bench::own_folder() + "/..";
+	programs p;
+	if (!a.alone)
+		p.peer = bench::openmpi_compiler(a.oshcc); // looked up before our own tools come first in PATH
 	bench::use_build_tree(top);
 	if (std::ranges::max(a.pes) > 4) // 16 MiB for each PE, twice; Open MPI reads it too, and needs more
 		setenv("SHMEM_SYMMETRIC_SIZE", "2048M", 0);
 	const bench::workshop shop;
-	const words sources{"shmem_bench.c", "shmem_rows.c", "shmem_rows_coll.c"};
-	const auto launcher = [&](int pes) {
-		return words{top + "/launch/oshrun", "-n", std::to_string(pes), "--bind", "none"};
-	};
-	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi",
-			  inlined = shop.folder + "/inlined";
-	if (!bench::compile(oshcc, {}, sources, ours))
+	p.ours = shop.folder + "/ours", p.theirs = shop.folder + "/openmpi", p.inlined = shop.folder + "/inlined";
+	if (!bench::compile(top + "/shmem/bin/oshcc", {}, p.ours))
 		return 1;
-	const bool beside = !peer.empty() && !openmpi_on(peer, 2).empty() && bench::compile(peer, {}, sources, theirs);
-	if (!beside && !a.caches)
+	p.has_peer = !p.peer.empty() && !openmpi_on(p.peer, 2).empty() && bench::compile(p.peer, {}, p.theirs);
+	if (!p.has_peer && !a.caches)
 		fprintf(stderr, "shmem_compare: %s\n",
 			a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
-	std::vector<bench::row> rows = bench::list_rows(ours);
+	std::vector<bench::row> rows = bench::list_rows({p.ours});
 	std::erase_if(rows, [&](const bench::row &r) {
 		const bool any_size = r.group == "teams" || r.group.starts_with("coll");
-		return !a.common.wants(r) || (a.pes != std::vector{2} && !any_size);
+		return !line.wants(r) || (a.pes != std::vector{2} && !any_size);
 	});
 	if (rows.empty()) {
 		fprintf(stderr, "shmem_compare: no such rows\n");
 		return 1;
 	}
-	if (a.list) {
-		for (const bench::row &r : rows)
-			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
+	if (line.has_listed(rows))
 		return 0;
-	}
-	if (a.pes.size() > 1) {
-		bench::scaling s{a.pes, {"pgas"}, {}};
-		for (const int n : a.pes)
-			s.columns.push_back(column_of("pgas", ours, launcher(n)));
-		if (beside)
-			s.libraries.emplace_back("Open MPI");
-		for (const int n : beside ? a.pes : std::vector<int>{})
-			s.columns.push_back(column_of("Open MPI", theirs, openmpi_on(peer, n)));
-		bench::run(a.common.run, rows, s.columns);
-		bench::explain(rows, s.columns, {"teams"});
-		return bench::write_scaling(a.common, rows, s);
-	}
-	const int pes = a.pes[0];
-	std::vector<bench::column> columns{column_of("pgas", ours, launcher(pes))};
-	if (beside)
-		columns.push_back(column_of("Open MPI", theirs, openmpi_on(peer, pes)));
-	if (a.caches)
-		columns = cache_columns(ours, launcher(pes));
-	else if (a.inlined && bench::compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, sources, inlined))
-		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(),
-			       column_of("pgas inline", inlined, launcher(pes)));
-	if (columns.size() < 2)
-		columns.push_back(columns[0]), columns[1].title += " again";
-	bench::run(a.common.run, rows, columns);
-	bench::explain(rows, columns, {"teams"}); // libraries before 1.5 have no teams
-	return bench::write_results(a.common, rows, columns);
+	return a.pes.size() > 1 ? compare_growth(line, a, top, p, rows) : compare_libraries(line, a, top, p, rows);
 }

@@ -222,7 +222,7 @@ static void meet(struct bench_memory *m, const struct bench_row *row, uint64_t c
 		"get_" #bytes_arg, "get", "get " text_arg, BENCH_MBS, bytes_arg, 1, get_blocks, NULL                   \
 	}
 
-const struct bench_row bench_rows[] = {
+static const struct bench_row rows[] = {
 	{"p_rate", "word", "int p, then quiet: rate", BENCH_MOPS, 4, 1, p_rate, NULL},
 	{"p_quiet", "word", "long p + quiet: latency", BENCH_NS, 8, 1, p_quiet, NULL},
 	{"p_fence", "word", "long p + fence", BENCH_NS, 8, 1, p_fence, NULL},
@@ -255,4 +255,4 @@ const struct bench_row bench_rows[] = {
 	{"flag_1k", "both", "put 1 KiB, fence, flag: half", BENCH_NS, 1024, 2, flag_ping, flag_pong},
 	{"barrier", "both", "barrier_all", BENCH_NS, 0, 1, meet, meet},
 };
-const size_t bench_row_count = sizeof bench_rows / sizeof bench_rows[0];
+const struct bench_table bench_two_pes = {rows, sizeof rows / sizeof rows[0], .is_here = 1, .is_between = 1};

@@ -7,6 +7,8 @@
 #ifndef BENCH_SHMEM_ROWS_H
 #define BENCH_SHMEM_ROWS_H
 
+#include "sample.h"
+
 #include <shmem.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +24,6 @@ struct bench_memory {
 	uint64_t untimed_ns; /* time that an origin excludes from its result */
 };
 
-enum bench_unit { BENCH_NS, BENCH_MOPS, BENCH_MBS };
-
 struct bench_row {
 	const char *name, *group, *label;
 	enum bench_unit unit;
@@ -34,19 +34,16 @@ struct bench_row {
 	void (*target)(struct bench_memory *m, const struct bench_row *row, uint64_t count);
 };
 
-extern const struct bench_row bench_rows[]; /* of two PEs */
-extern const size_t bench_row_count;
-/* Either collectives, for any number of PEs (shmem_rows_coll.c), or rows relevant between hosts (hosts_rows.c). */
-extern const struct bench_row bench_more_rows[];
-extern const size_t bench_more_row_count;
-
-/* How samples are taken; set next to the second table. */
-struct bench_rules {
-	uint64_t sample_ns;
-	uint64_t stream_ns; /* the same for rows in MB/s */
-	int sleep_disturbs; /* a PE that slept was descheduled; between hosts sleeping is a way to wait */
+/* The library of rows. shmem_bench has those for one host, or with --between-hosts those for two. */
+struct bench_table {
+	const struct bench_row *row;
+	size_t count;
+	int any_pes; /* otherwise the rows need two PEs */
+	int is_here, is_between;
 };
-extern const struct bench_rules bench_rules;
+extern const struct bench_table bench_two_pes;       /* shmem_rows.c */
+extern const struct bench_table bench_collectives;   /* shmem_rows_coll.c */
+extern const struct bench_table bench_between_hosts; /* hosts_rows.c */
 
 enum { BENCH_LINE = 64 / sizeof(long) };
 
@@ -56,7 +53,7 @@ static inline size_t bench_step(const struct bench_row *row, uint64_t i)
 	return row->bytes >= 65536 ? 0 : i * row->bytes % 65536;
 }
 
-/* `count` nonblocking puts and a quiet; defined in shmem_rows.c, for the other tables too. */
+/* `count` nonblocking puts and a quiet; defined in shmem_rows.c, for hosts_rows.c too. */
 void bench_put_nbi(struct bench_memory *m, const struct bench_row *row, uint64_t count);
 
 #endif

@@ -156,7 +156,7 @@ static void half(struct bench_memory *m, const struct bench_row *row, uint64_t c
 		NAME "_16m", GROUP, NAME " 16 MiB", BENCH_NS, 16 * MIB, 1, BOTH(CALL)                                  \
 	}
 
-const struct bench_row bench_more_rows[] = {
+static const struct bench_row rows[] = {
 	{"barrier_loop", "coll", "barrier_all, back to back", BENCH_NS, 0, 1, BOTH(barrier_loop)},
 	{"sync_loop", "coll", "sync_all, back to back", BENCH_NS, 0, 1, BOTH(sync_loop)},
 	{"yield", "coll", "floor of a barrier: all yield", BENCH_NS, 0, 1, BOTH(yield_loop)},
@@ -176,5 +176,4 @@ const struct bench_row bench_more_rows[] = {
 	{"team_half", "teams", "make a team of the first half", BENCH_NS, 0, 1, BOTH(half)},
 #endif
 };
-const size_t bench_more_row_count = sizeof bench_more_rows / sizeof bench_more_rows[0];
-const struct bench_rules bench_rules = {.sample_ns = 1000000, .stream_ns = 1000000, .sleep_disturbs = 1};
+const struct bench_table bench_collectives = {rows, sizeof rows / sizeof rows[0], .any_pes = 1, .is_here = 1};
