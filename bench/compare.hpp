@@ -26,6 +26,9 @@ struct row {
 	bool more_is_better() const { return unit != "ns"; }
 };
 
+// A failure: what the row sent did not go over the network between simulated hosts, so that it is no result.
+constexpr char kNoWire[] = "no-wire";
+
 struct samples {
 	std::vector<double> values;
 	std::string failure; // why the last run of this row gave no sample: timeout, error, absent
@@ -41,10 +44,14 @@ struct column {
 	words launcher{};                      // before the program; empty: run directly
 	words groups{};                        // of the rows that it has; empty: all
 	words extra{};                         // further options of the program
+	words expected{};                      // the place of each PE, as place.h says it; empty: any
+	words places{};                        // where the PEs of the last run were
+	std::string refusal{};                 // why the column is not shown; empty: it is
 
 	// 0 if there are no samples
 	double best(const row &r) const;
 	double median(const row &r) const;
+	double tenth_worst(const row &r) const; // a tenth of the samples is worse
 	size_t count(const row &r) const;
 	// The last failure of this row; empty: none.
 	std::string failure(const row &r) const;
@@ -105,8 +112,12 @@ words joined(words a, const words &b);
 
 // --- measuring -------------------------------------------------------------------------------------------------------
 
+words output_lines(const words &command, const std::string &folder = ""); // of a program; its stderr is ours
 std::vector<row> list_rows(const words &command);
-// In each round every group of rows runs on all columns before the next group does.
+// "PEs 0-3 on h1 (10.88.0.1), 4-7 on h2 (10.88.0.2)"
+std::string describe_places(const words &places);
+// In each round every group of rows runs on all columns before the next group does. A column whose PEs were elsewhere
+// than expected has no samples after it, and a refusal.
 void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns);
 
 // --- output ----------------------------------------------------------------------------------------------------------

@@ -12,10 +12,7 @@
 
 namespace bench {
 
-namespace {
-
-// Returns the lines that a program prints; its stderr is ours.
-words lines_of(const words &command, const std::string &folder = "")
+words output_lines(const words &command, const std::string &folder)
 {
 	int out[2];
 	if (pipe2(out, O_CLOEXEC) != 0)
@@ -46,9 +43,52 @@ words lines_of(const words &command, const std::string &folder = "")
 	return lines;
 }
 
+std::string describe_places(const words &places)
+{
+	std::string text;
+	for (size_t first = 0, next; first < places.size(); first = next) {
+		for (next = first + 1; next < places.size() && places[next] == places[first];)
+			next++;
+		const words parts = split(places[first], '/');
+		text += text.empty() ? (places.size() > 1 ? "PEs " : "PE ") : ", ";
+		text += std::to_string(first) + (next > first + 1 ? "-" + std::to_string(next - 1) : "");
+		text += " on " + parts[0] + (parts.size() > 1 ? " (" + parts[1] + ")" : "");
+	}
+	return text;
+}
+
+namespace {
+
 bool has(const column &c, const row &r)
 {
 	return c.groups.empty() || std::ranges::find(c.groups, r.group) != c.groups.end();
+}
+
+// Why a run with these PEs is not what the column says, or an empty text.
+std::string check_places(const column &c)
+{
+	if (c.places.empty())
+		return "its program does not say where its PEs ran";
+	if (c.places.size() != c.expected.size())
+		return "it has " + std::to_string(c.places.size()) + " PEs instead of " +
+		       std::to_string(c.expected.size());
+	return c.places == c.expected ? "" : "its PEs ran elsewhere: " + describe_places(c.places);
+}
+
+void take_samples(samples &mine, const words &line)
+{
+	for (size_t i = 1; i < line.size(); i++) {
+		char *end;
+		const double v = strtod(line[i].c_str(), &end);
+		if (*end == 0 && v > 0) {
+			mine.values.push_back(v);
+		} else {
+			mine.failure = line[i];
+			mine.failures++;
+		}
+	}
+	if (mine.failure == kNoWire)
+		mine.values.clear();
 }
 
 // Runs the rows of one group (quick: all rows) once on one column.
@@ -59,27 +99,28 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 	for (const row &r : rows)
 		if ((r.group == group || s.quick) && has(c, r) && c.by_row[r.name].failures < kGiveUp)
 			list += (list.empty() ? "" : ",") + r.name;
-	if (list.empty())
+	if (list.empty() || !c.refusal.empty())
 		return;
 	words command = c.launcher;
 	command.insert(command.end(), {c.program, c.provider, "--rows", list});
 	if (s.quick)
 		command.emplace_back("--quick");
 	command = joined(joined(command, s.extra), c.extra);
-	for (const std::string &line : lines_of(command, c.folder)) {
-		const words words = split(line, '\t');
-		samples &mine = c.by_row[words[0]];
-		for (size_t i = 1; i < words.size(); i++) {
-			char *end;
-			const double v = strtod(words[i].c_str(), &end);
-			if (*end == 0 && v > 0) {
-				mine.values.push_back(v);
-			} else {
-				mine.failure = words[i];
-				mine.failures++;
-			}
+	bool has_samples = false;
+	c.places.clear();
+	for (const std::string &line : output_lines(command, c.folder)) {
+		words parts = split(line, '\t');
+		if (parts[0] == "where") {
+			c.places.assign(parts.begin() + 1, parts.end());
+			continue;
 		}
+		take_samples(c.by_row[parts[0]], parts);
+		has_samples = true;
 	}
+	if (has_samples && !c.expected.empty())
+		c.refusal = check_places(c);
+	if (!c.refusal.empty())
+		c.by_row.clear();
 }
 
 } // namespace
@@ -104,6 +145,12 @@ double column::median(const row &r) const
 	return v.empty() ? 0 : v[v.size() / 2];
 }
 
+double column::tenth_worst(const row &r) const
+{
+	const std::vector<double> v = sorted(r);
+	return v.empty() ? 0 : v[r.more_is_better() ? v.size() / 10 : v.size() - 1 - v.size() / 10];
+}
+
 size_t column::count(const row &r) const
 {
 	return sorted(r).size();
@@ -124,7 +171,7 @@ double speedup(const row &r, const column &a, const column &b)
 std::vector<row> list_rows(const words &command)
 {
 	std::vector<row> rows;
-	for (const std::string &line : lines_of(joined(command, {"--list"}))) {
+	for (const std::string &line : output_lines(joined(command, {"--list"}))) {
 		const words w = split(line, '\t');
 		if (w.size() == 5)
 			rows.push_back({w[0], w[1], w[2], w[4], w[3] == "delivered"});

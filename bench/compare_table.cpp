@@ -126,14 +126,21 @@ void write_columns(pgas::json_writer &out, const std::vector<row> &rows, const s
 {
 	out.line().key("columns").begin_array();
 	for (const column &c : columns) {
-		out.line().begin_object().member("title", c.title).key("rows").begin_array();
+		out.line().begin_object().member("title", c.title);
+		if (!c.expected.empty()) {
+			out.member("refused", c.refusal).key("places").begin_array();
+			for (const std::string &place : c.places)
+				out.value(place);
+			out.end_array();
+		}
+		out.key("rows").begin_array();
 		for (const row &r : rows) {
 			const auto it = c.by_row.find(r.name);
 			if (it == c.by_row.end())
 				continue;
 			out.line().begin_object().member("name", r.name).member("label", r.label);
 			out.member("unit", r.unit).key("best").real(c.best(r)).key("median").real(c.median(r));
-			out.key("samples").begin_array();
+			out.key("tenth_worst").real(c.tenth_worst(r)).key("samples").begin_array();
 			for (const double v : it->second.values)
 				out.real(v);
 			out.end_array().member("failure", it->second.failure).end_object();

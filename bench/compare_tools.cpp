@@ -133,12 +133,27 @@ void explain(const std::vector<row> &rows, const std::vector<column> &columns, c
 {
 	for (const column &c : columns)
 		for (const row &r : rows)
-			if (c.best(r) == 0 && std::ranges::find(optional, r.group) == optional.end()) {
+			if (c.best(r) == 0 && c.failure(r) != kNoWire &&
+			    std::ranges::find(optional, r.group) == optional.end()) {
 				fprintf(stderr, "%s: %s has no result for %s; it said:\n",
 					program_invocation_short_name, c.title.c_str(), r.name.c_str());
 				run_loudly({"cat", c.program + ".log"});
 				break;
 			}
+}
+
+words clear_launcher_variables()
+{
+	words names;
+	for (char **variable = environ; *variable; variable++) {
+		const std::string text = *variable;
+		for (const char *prefix : {"OMPI_MCA_", "PRTE_", "PMIX_MCA_"})
+			if (text.starts_with(prefix))
+				names.push_back(text.substr(0, text.find('=')));
+	}
+	for (const std::string &name : names)
+		unsetenv(name.c_str());
+	return names;
 }
 
 void use_build_tree(const std::string &top)

@@ -34,6 +34,10 @@ column column_of(const std::string &title, const std::string &program, const wor
 // Prints the log of a column without results, which explains why; rows of these groups may be missing.
 void explain(const std::vector<row> &rows, const std::vector<column> &columns, const words &optional);
 
+// Removes the variables that would keep a launcher of Open MPI or PRRTE at home, or change what it takes, such as
+// OMPI_MCA_plm=isolated. Returns their names.
+words clear_launcher_variables();
+
 // Makes our tools search the build tree for headers and libraries.
 void use_build_tree(const std::string &top);
 

@@ -19,6 +19,15 @@ __attribute__((unused)) static int bench_core(pid_t pid, int n)
 	return -1;
 }
 
+/* The same, but beyond the last core it begins again with the first. */
+__attribute__((unused)) static int bench_core_around(pid_t pid, int n)
+{
+	cpu_set_t all;
+	if (sched_getaffinity(pid, sizeof all, &all) != 0)
+		return -1;
+	return bench_core(pid, n % CPU_COUNT(&all));
+}
+
 /* -1: nothing happens. A refusal only costs accuracy. */
 __attribute__((unused)) static void bench_stay_on(int cpu)
 {

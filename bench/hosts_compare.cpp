@@ -6,9 +6,7 @@
 // real ones. What is not installed is omitted with a message. No pass or fail by speed: it exits 0 whenever the table
 // was made, and 77 where there can be no hosts.
 #include "hosts_compare.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include "hosts_pair.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +18,8 @@ using bench::words;
 
 struct arguments {
 	std::string oshcc, hosts, agent, launcher;
-	words nets, settings;
+	words nets, settings, per_host_texts;
+	std::vector<int> per_host; // empty: one, and only the rows with goals
 	bool alone = false, raw = false;
 };
 
@@ -37,6 +36,10 @@ void add_options(bench::command_line &line, arguments &a)
 	line.list("--with", "NAME=VALUE,...",
 		  "one more column of ours for each of these variables, such as FI_PGAS_NET_SIGN=1, and what it costs",
 		  a.settings);
+	line.list("--ppn", "N,M,...",
+		  "so many PEs on each host, a table for each; with pairs of PEs and collectives by size (default: 1 "
+		  "without them)",
+		  a.per_host_texts);
 	line.value("--launcher", "NAME",
 		   "of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)", a.launcher);
 	line.value("--oshcc", "FILE",
@@ -46,111 +49,16 @@ void add_options(bench::command_line &line, arguments &a)
 }
 
 // Whether the values are what they should be.
-bool check_options(const arguments &a)
+bool check_options(arguments &a)
 {
+	for (const std::string &text : a.per_host_texts) {
+		a.per_host.push_back(atoi(text.c_str()));
+		if (a.per_host.back() < 1 || a.per_host.back() > 512)
+			return false;
+	}
 	const auto no_setting = [](const std::string &one) { return one.find('=') == std::string::npos; };
 	return std::ranges::none_of(a.settings, no_setting) &&
 	       (a.hosts.empty() || a.hosts.find(',') != std::string::npos);
-}
-
-// The two hosts, and how to start programs on them.
-struct pair_of_hosts {
-	std::string first = "h1", second = "h2";
-	words here;        // precedes a command that runs on the first host
-	std::string agent; // precedes a host and a command
-	std::string tool;  // that simulates them; empty: they are real
-
-	pair_of_hosts() = default;
-	pair_of_hosts(const pair_of_hosts &) = delete;
-	pair_of_hosts &operator=(const pair_of_hosts &) = delete;
-	~pair_of_hosts()
-	{
-		if (!tool.empty())
-			bench::run_quietly({tool, "down"});
-	}
-	// 0, or the exit status
-	int open(const arguments &a, const std::string &folder);
-};
-
-int pair_of_hosts::open(const arguments &a, const std::string &folder)
-{
-	if (!a.hosts.empty()) {
-		first = a.hosts.substr(0, a.hosts.find(','));
-		second = a.hosts.substr(a.hosts.find(',') + 1);
-		agent = a.agent.empty() ? "ssh -x" : a.agent;
-		return 0;
-	}
-	const std::string tools = BENCH_SOURCE_DIR "/../tests/hosts";
-	setenv("FAKEHOSTS_DIR", (folder + "/hosts").c_str(), 1);
-	const words up{tools + "/fakehosts", "up", "2", "--cpus", "2", "--owner", std::to_string(getpid())};
-	if (const int status = system(bench::shell_quoted(up).c_str()); status != 0)
-		return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-	tool = tools + "/fakehosts";
-	here = {tool, "exec", first};
-	agent = tools + "/agent";
-	return 0;
-}
-
-// The ways to start one process on each host: the words before the program.
-words launch_words(const pair_of_hosts &hosts, const std::string &top, const std::string &name)
-{
-	const std::string both = hosts.first + ":1," + hosts.second + ":1";
-	if (name == "oshrun")
-		return {top + "/launch/oshrun",
-			"--launch-agent",
-			hosts.agent,
-			"-H",
-			both,
-			"-x",
-			"LD_LIBRARY_PATH",
-			"-n",
-			"2",
-			"--bind",
-			"none"};
-	if (name == "hydra")
-		return {"mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", hosts.agent, "-hosts", both, "-n", "2"};
-	return {"mpirun",
-		"--allow-run-as-root",
-		"--bind-to",
-		"none",
-		"--mca",
-		"plm_rsh_agent",
-		hosts.agent,
-		"--host",
-		both,
-		"-x",
-		"LD_LIBRARY_PATH",
-		"-n",
-		"2"};
-}
-
-// The first that works; empty if none does.
-words our_launcher(const arguments &a, const pair_of_hosts &hosts, const std::string &top)
-{
-	for (const char *name : {"oshrun", "hydra", "mpirun"}) {
-		if (!a.launcher.empty() && a.launcher != name)
-			continue;
-		const words command = bench::joined(hosts.here, launch_words(hosts, top, name));
-		if (bench::run_quietly(bench::joined({"timeout", "60"}, bench::joined(command, {"true"})))) {
-			fprintf(stderr, "hosts_compare: our programs are started by %s\n", name);
-			return command;
-		}
-	}
-	fprintf(stderr, "hosts_compare: no launcher starts our programs on both hosts\n");
-	return {};
-}
-
-words openmpi_words(const std::string &compiler, const pair_of_hosts &hosts)
-{
-	const words command = bench::openmpi_launcher(compiler);
-	if (command.empty())
-		return {};
-	words launch = bench::joined(hosts.here, command);
-	// Simulated hosts are one machine, which newer versions of UCX detect: they would use its memory.
-	if (!hosts.tool.empty() && !getenv("UCX_TLS"))
-		launch = bench::joined(launch, {"-x", "UCX_TLS=tcp,self"});
-	return bench::joined(launch, {"--mca", "plm_rsh_agent", hosts.agent, "--host",
-				      hosts.first + ":1," + hosts.second + ":1", "-n", "2"});
 }
 
 // A program whose client starts its server on the other host.
@@ -161,74 +69,141 @@ bench::column raw_column(const std::string &title, const std::string &file, cons
 	c.launcher = hosts.here;
 	c.provider = hosts.agent + " " + hosts.second + " " + file + " serve";
 	c.groups = {group};
+	c.expected = hosts.places;
 	return c;
 }
 
-// The rows in the order of the goals, after the rows that those are relative to.
-std::vector<bench::row> rows_of(const bench::command_line &line, const std::string &top, const std::string &program)
+// With one PE on each host: the rows in the order of the goals, after the rows that those are relative to. With
+// several, or on request: those in which all PEs take part.
+std::vector<bench::row> rows_of(const bench::command_line &line, const std::string &top, const std::string &program,
+				int per_host, bool wants_all_pes)
 {
-	std::vector<bench::row> rows = bench::list_rows({top + "/bench/rawtcp"});
-	for (const bench::row &r : bench::list_rows({top + "/bench/rawofi"}))
-		rows.push_back(r);
+	std::vector<bench::row> rows;
 	const std::vector<bench::row> known = bench::list_rows({program, "--between-hosts"});
-	for (const goal &g : kGoals)
-		for (const bench::row &r : known)
-			if (r.name == g.row && line.wants(r))
-				rows.push_back(r);
+	if (per_host == 1) {
+		rows = bench::list_rows({top + "/bench/rawtcp"});
+		for (const bench::row &r : bench::list_rows({top + "/bench/rawofi"}))
+			rows.push_back(r);
+		for (const goal &g : kGoals)
+			for (const bench::row &r : known)
+				if (r.name == g.row && line.wants(r))
+					rows.push_back(r);
+	}
+	for (const bench::row &r : known)
+		if (wants_all_pes && line.wants(r) && (r.group == "pairs" || r.group.starts_with("hosts-")))
+			rows.push_back(r);
 	return rows;
 }
 
-int compare(const bench::command_line &line, const arguments &a, const std::string &top, const std::string &peer)
+// What is the same for all tables.
+struct session {
+	const bench::command_line &line;
+	const arguments &args;
+	std::string top, peer, ours{}, theirs{};
+	bench::workshop shop{}; // has the state of the hosts, and so ends after them
+	pair_of_hosts pair{};
+};
+
+// A column of a library without its launcher.
+bench::column library_column(const session &s, const results &all, const std::string &program)
 {
-	const bench::workshop shop;
-	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi";
-	if (!bench::compile(top + "/shmem/bin/oshcc", {}, ours))
-		return 1;
-	results all;
-	all.rows = rows_of(line, top, ours);
-	if (line.has_listed(all.rows))
-		return 0;
-	pair_of_hosts hosts;
-	if (const int status = hosts.open(a, shop.folder); status != 0)
-		return status;
-	all.columns.push_back(raw_column("raw TCP", top + "/bench/rawtcp", hosts, "raw"));
-	all.columns.push_back(raw_column("libfabric", top + "/bench/rawofi", hosts, "inner"));
-	words groups;
+	bench::column c;
+	c.program = program;
+	c.extra = {"--between-hosts", "--where"};
+	c.expected = s.pair.expected(all.per_host);
 	for (const bench::row &r : all.rows)
-		if (r.group != "raw" && r.group != "inner" && std::ranges::find(groups, r.group) == groups.end())
-			groups.push_back(r.group);
-	const auto library = [&](const char *title, const std::string &program, const words &launcher) {
-		bench::column c = bench::column_of(title, program, launcher);
-		c.groups = groups;
-		c.extra = {"--between-hosts"};
+		if (r.group != "raw" && r.group != "inner" && std::ranges::find(c.groups, r.group) == c.groups.end())
+			c.groups.push_back(r.group);
+	if (!s.pair.tool.empty())
+		c.extra.emplace_back("--wired");
+	// blocks of 8 MiB, and one of 256 KiB for each PE, twice, beside what every program has
+	const int heap_mib = 64 + 2 * all.per_host;
+	if (!all.rows_without_goals().empty())
+		c.launcher = {"env", "SHMEM_SYMMETRIC_SIZE=" + std::to_string(heap_mib) + "M"};
+	return c;
+}
+
+// Our library: a column for each network, and one more for each setting.
+void add_our_columns(const session &s, results &all)
+{
+	const words launcher = our_launcher(s.pair, s.top, s.args.launcher, all.per_host);
+	if (launcher.empty())
+		return;
+	const bench::column like = library_column(s, all, s.ours);
+	const auto add = [&](const std::string &title, const words &start) {
+		bench::column c = bench::column_of(title, s.ours, bench::joined(start, like.launcher));
+		c.groups = like.groups, c.extra = like.extra, c.expected = like.expected;
 		all.columns.push_back(c);
 	};
-	// One column, and one more for each setting.
-	const auto our_library = [&](const std::string &title, const words &launcher) {
+	const auto add_with_settings = [&](const std::string &title, const words &start) {
 		const size_t plain = all.columns.size();
-		library(title.c_str(), ours, launcher);
-		for (const std::string &setting : a.settings) {
+		add(title, start);
+		for (const std::string &setting : s.args.settings) {
 			all.variants.push_back({all.columns.size(), plain, setting});
-			library((title + " with " + setting).c_str(), ours, bench::joined(launcher, {"env", setting}));
+			add(title + " with " + setting, bench::joined(start, {"env", setting}));
 		}
 	};
-	if (!a.raw)
-		if (const words launcher = our_launcher(a, hosts, top); !launcher.empty()) {
-			if (a.nets.empty())
-				our_library("pgas", launcher);
-			for (const std::string &net : a.nets)
-				our_library("pgas, " + net, bench::joined(launcher, {"env", "FI_PGAS_NET=" + net}));
+	if (s.args.nets.empty())
+		add_with_settings("pgas", launcher);
+	for (const std::string &net : s.args.nets)
+		add_with_settings("pgas, " + net, bench::joined(launcher, {"env", "FI_PGAS_NET=" + net}));
+}
+
+// Measures one table. Returns whether it has what it should have.
+bool measure(const session &s, results &all)
+{
+	all.columns.push_back(raw_column("raw TCP", s.top + "/bench/rawtcp", s.pair, "raw"));
+	all.columns.push_back(raw_column("libfabric", s.top + "/bench/rawofi", s.pair, "inner"));
+	if (!s.args.raw)
+		add_our_columns(s, all);
+	if (!s.theirs.empty()) {
+		peer found = best_openmpi(s.pair, s.peer, library_column(s, all, s.theirs), s.line.run, all.rows,
+					  all.per_host);
+		all.columns.insert(all.columns.end(), found.columns.begin(), found.columns.end());
+		all.notes = found.notes;
+		for (const std::string &note : found.notes)
+			fprintf(stderr, "hosts_compare: %s\n", note.c_str());
+	}
+	bench::run(s.line.run, all.rows, all.columns);
+	bool good = true;
+	for (const bench::column &c : all.columns)
+		if (!c.refusal.empty()) {
+			fprintf(stderr, "hosts_compare: %s is not shown: %s\n", c.title.c_str(), c.refusal.c_str());
+			good = good && c.program == s.theirs; // it is the peer's own fault
 		}
-	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, hosts);
-	    !launcher.empty() && bench::compile(peer, {}, theirs))
-		library("Open MPI", theirs, launcher);
+	std::vector<bench::column> libraries;
+	for (const bench::column *c : all.libraries())
+		libraries.push_back(*c);
+	bench::explain(all.rows, libraries, {"raw", "inner", "signal"}); // libraries before 1.5 have no signals
+	return good && (!all.has_goals() || all.best_of(results::kRaw, "tcp_spin") > 0);
+}
+
+int compare(session &s)
+{
+	s.ours = s.shop.folder + "/ours";
+	if (!bench::compile(s.top + "/shmem/bin/oshcc", {}, s.ours))
+		return 1;
+	const std::vector<int> numbers = s.args.per_host.empty() ? std::vector<int>{1} : s.args.per_host;
+	const int most = *std::ranges::max_element(numbers);
+	std::vector<results> tables;
+	for (const int per_host : numbers)
+		tables.push_back(
+			{per_host, rows_of(s.line, s.top, s.ours, per_host, !s.args.per_host.empty()), {}, {}, {}});
+	if (s.line.has_listed(tables[0].rows))
+		return 0;
+	if (const int status = s.pair.open(s.args.hosts, s.args.agent, s.shop.folder, std::max(2, most)); status != 0)
+		return status;
+	if (!s.pair.find_places(s.top + "/bench/rawtcp"))
+		return 1;
+	if (!s.peer.empty() && bench::compile(s.peer, {}, s.shop.folder + "/openmpi"))
+		s.theirs = s.shop.folder + "/openmpi";
 	else
 		fprintf(stderr, "hosts_compare: %s\n",
-			a.alone ? "Open MPI is left out" : "Open MPI's oshcc is not installed: left out");
-	bench::run(line.run, all.rows, all.columns);
-	std::vector<bench::column> libraries(all.columns.begin() + results::kFirstLibrary, all.columns.end());
-	bench::explain(all.rows, libraries, {"raw", "inner", "signal"}); // libraries before 1.5 have no signals
-	return write_results(line, all) && all.best_of(results::kRaw, "tcp_spin") > 0 ? 0 : 1;
+			s.args.alone ? "Open MPI is left out" : "Open MPI's oshcc is not installed: left out");
+	bool good = true;
+	for (results &all : tables)
+		good = measure(s, all) && good;
+	return write_results(s.line, tables) && good ? 0 : 1;
 }
 
 } // namespace
@@ -246,8 +221,10 @@ int main(int argc, char **argv)
 		return status;
 	if (!check_options(a))
 		return line.reject();
-	const std::string top = bench::own_folder() + "/..";
-	const std::string peer = a.alone ? "" : bench::openmpi_compiler(a.oshcc);
-	bench::use_build_tree(top);
-	return compare(line, a, top, peer);
+	session s{line, a, bench::own_folder() + "/..", a.alone ? "" : bench::openmpi_compiler(a.oshcc)};
+	for (const std::string &name : bench::clear_launcher_variables())
+		fprintf(stderr, "hosts_compare: %s is ignored: it says how Open MPI starts and what it takes\n",
+			name.c_str());
+	bench::use_build_tree(s.top);
+	return compare(s);
 }

@@ -52,15 +52,20 @@ struct variant {
 	std::string setting;
 };
 
-struct results {
+struct results { // with one number of PEs on each host
+	int per_host = 1;
 	std::vector<row> rows;
 	std::vector<column> columns; // raw TCP, libfabric's own messages, then the libraries
 	std::vector<variant> variants;
+	words notes; // lines below the table
 	static constexpr size_t kRaw = 0, kInner = 1, kFirstLibrary = 2;
 
 	const row *row_named(const std::string &name) const;
 	double best_of(size_t k, const std::string &name) const; // 0: no such row or result
 	double median_of(size_t k, const std::string &name) const;
+	std::vector<const column *> libraries() const; // that are shown
+	bool has_goals() const;                        // else the rows are those for several PEs on each host
+	std::vector<row> rows_without_goals() const;   // of libraries: pairs and collectives
 };
 
 const goal *goal_of(const row &r);
@@ -73,6 +78,6 @@ double limit_of(const results &all, const goal &g);
 double margin(const results &all, const row &r, const goal &g, const column &owner);
 
 // Prints the table, and writes the files that were asked for. Returns whether that worked.
-bool write_results(const command_line &line, const results &all);
+bool write_results(const command_line &line, const std::vector<results> &all);
 
 } // namespace bench::hosts

@@ -111,6 +111,68 @@ static void signal_pong(struct bench_memory *m, const struct bench_row *row, uin
 }
 #endif
 
+/* --- several PEs on each host ------------------------------------------------------------------------------------- */
+
+/*
+ * Every PE of the first half works with its partner in the second half, which is on the other host. A sample ends when
+ * all of them have ended.
+ */
+static int is_origin(void)
+{
+	return shmem_my_pe() < shmem_n_pes() / 2;
+}
+
+static int partner(void)
+{
+	return shmem_my_pe() + shmem_n_pes() / 2;
+}
+
+static void g_pairs(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	long sum = 0;
+	(void)row;
+	for (uint64_t i = 0; i < count && is_origin(); i++)
+		sum += shmem_long_g(m->words, partner());
+	m->local[0] = (char)sum;
+	shmem_barrier_all();
+}
+
+static void p_pairs(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	long *dst = (long *)m->remote;
+	for (uint64_t i = 0; i < count && is_origin(); i++) {
+		for (int k = 0; k < row->trips; k++)
+			shmem_long_p(dst + k, (long)i, partner());
+		shmem_quiet();
+	}
+	shmem_barrier_all();
+}
+
+static void put_pairs(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	for (uint64_t i = 0; i < count && is_origin(); i++)
+		shmem_putmem_nbi(m->remote, m->local, row->bytes, partner());
+	shmem_barrier_all();
+}
+
+static void get_pairs(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	for (uint64_t i = 0; i < count && is_origin(); i++)
+		shmem_getmem_nbi(m->local, m->remote, row->bytes, partner());
+	shmem_quiet();
+	shmem_barrier_all();
+}
+
+#define PAIRS(call_arg) call_arg, call_arg, .pairs = 1
+static const struct bench_row pair_rows[] = {
+	{"pairs_g", "pairs", "all pairs: g", BENCH_NS, 8, 1, PAIRS(g_pairs)},
+	{"pairs_p", "pairs", "all pairs: 1,000 p, then quiet", BENCH_MOPS, 8, BATCH, PAIRS(p_pairs)},
+	{"pairs_put", "pairs", "all pairs: put_nbi 64 KiB", BENCH_MBS, 65536, 1, PAIRS(put_pairs)},
+	{"pairs_get", "pairs", "all pairs: get_nbi 64 KiB", BENCH_MBS, 65536, 1, PAIRS(get_pairs)},
+};
+const struct bench_table bench_hosts_pairs = {pair_rows, sizeof pair_rows / sizeof pair_rows[0], .any_pes = 1,
+					      .is_between = 1};
+
 static const struct bench_row rows[] = {
 	{"p_1000", "batch", "1,000 p, then quiet", BENCH_MOPS, 8, BATCH, p_batches, NULL},
 	{"add_1000", "batch", "1,000 atomic_add, then quiet", BENCH_MOPS, 8, BATCH, add_batches, NULL},

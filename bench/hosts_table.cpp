@@ -3,14 +3,10 @@
 // The results of hosts_compare next to the goals: a human-readable table, CSV, and a plot.
 #include "hosts_compare.hpp"
 
+#include <algorithm>
+
 namespace bench::hosts {
 namespace {
-
-std::string stream_row(const row &r)
-{
-	const size_t digits = r.name.find_last_not_of("0123456789");
-	return "tcp_" + r.name.substr(digits + 1);
-}
 
 std::string ratio_text(double value, double base)
 {
@@ -20,11 +16,11 @@ std::string ratio_text(double value, double base)
 void libraries_head(std::FILE *out, const results &all, int label)
 {
 	fprintf(out, "%-*s  %-5s  %-16s %-13s", label, "", "", "", "");
-	for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
-		fprintf(out, "  %46s", all.columns[k].title.c_str());
+	for (const column *c : all.libraries())
+		fprintf(out, "  %57s", c->title.c_str());
 	fprintf(out, "\n%-*s  %-5s  %-16s %-13s", label, "row", "unit", "measured against", "goal");
-	for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
-		fprintf(out, "  %11s%11s%8s%8s%8s", "best", "median", "ratio", "median", "goal");
+	for (size_t k = 0; k < all.libraries().size(); k++)
+		fprintf(out, "  %11s%11s%11s%8s%8s%8s", "best", "median", "tenth", "ratio", "median", "goal");
 	fputc('\n', out);
 }
 
@@ -44,13 +40,12 @@ void write_sums(std::FILE *out, const results &all)
 			"raw "
 			"TCP's\nanswers one by one reach %.0f, %.2f B",
 			bytes, trip, size / stream, most, most / stream, alone, alone / stream);
-		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++) {
-			const double got = all.median_of(k, std::string("get_") + bytes),
-				     many = all.median_of(k, std::string("get_nbi_") + bytes);
-			if (got > 0 && many > 0)
-				fprintf(out, "; %s %.2f of that, and %.2f B with several under way",
-					all.columns[k].title.c_str(), got / alone, many / stream);
-		}
+		const row *blocking = all.row_named(std::string("get_") + bytes),
+			  *several = all.row_named(std::string("get_nbi_") + bytes);
+		for (const column *c : all.libraries())
+			if (blocking && several && c->median(*blocking) > 0 && c->median(*several) > 0)
+				fprintf(out, "; %s %.2f of that, and %.2f B with several under way", c->title.c_str(),
+					c->median(*blocking) / alone, c->median(*several) / stream);
 		fputs(".\n", out);
 	}
 }
@@ -64,6 +59,8 @@ void write_variants(std::FILE *out, const results &all)
 {
 	for (const variant &v : all.variants) {
 		const column &with = all.columns[v.column], &plain = all.columns[v.plain];
+		if (!with.refusal.empty() || !plain.refusal.empty())
+			continue;
 		fprintf(out, "\nSpeed with %s, as a share of that without (%s), by the medians and the bests:\n",
 			v.setting.c_str(), plain.title.c_str());
 		for (const row &r : all.rows) {
@@ -83,88 +80,26 @@ void write_variants(std::FILE *out, const results &all)
 	}
 }
 
-} // namespace
-
-const row *results::row_named(const std::string &name) const
+// What a library reached in a row, and how that compares with the goal.
+void write_goal_cell(std::FILE *out, const results &all, const row &r, const goal &g, const column &c)
 {
-	for (const row &r : rows)
-		if (r.name == name)
-			return &r;
-	return nullptr;
-}
-
-double results::best_of(size_t k, const std::string &name) const
-{
-	const row *r = row_named(name);
-	return r && k < columns.size() ? columns[k].best(*r) : 0;
-}
-
-double results::median_of(size_t k, const std::string &name) const
-{
-	const row *r = row_named(name);
-	return r && k < columns.size() ? columns[k].median(*r) : 0;
-}
-
-const goal *goal_of(const row &r)
-{
-	for (const goal &g : kGoals)
-		if (r.name == g.row)
-			return &g;
-	return nullptr;
-}
-
-double reference(const results &all, const row &r, const goal &g, value_of value)
-{
-	switch (g.divisor) {
-	case against::round_trip:
-		return (all.*value)(results::kRaw, "tcp_spin");
-	case against::blocking:
-		return (all.*value)(results::kRaw, "tcp_block");
-	case against::inner: {
-		const double inner = (all.*value)(results::kInner, "inner_spin");
-		return inner > 0 ? inner : (all.*value)(results::kRaw, "tcp_spin");
+	const bool pure = g.divisor == against::nothing;
+	const double base = pure ? 0 : reference(all, r, g),
+		     middle = pure ? 0 : reference(all, r, g, &results::median_of), best = c.best(r),
+		     m = margin(all, r, g, c);
+	if (best == 0) {
+		fprintf(out, "  %57s", shown_failure(c, r).c_str());
+		return;
 	}
-	case against::stream:
-		return (all.*value)(results::kRaw, stream_row(r));
-	default:
-		return 1;
-	}
+	fprintf(out, "  %11s%11s%11s%8s%8s%8s", number(best).c_str(), number(c.median(r)).c_str(),
+		number(c.tenth_worst(r)).c_str(), ratio_text(best, base).c_str(),
+		ratio_text(c.median(r), middle).c_str(),
+		m == 0   ? ""
+		: m >= 1 ? "reached"
+			 : "no");
 }
 
-std::string reference_name(const results &all, const row &r, const goal &g)
-{
-	switch (g.divisor) {
-	case against::round_trip:
-		return "R";
-	case against::blocking:
-		return "blocking TCP";
-	case against::inner:
-		return all.best_of(results::kInner, "inner_spin") > 0 ? "inner messages" : "R";
-	case against::stream:
-		return "B, " + (all.row_named(stream_row(r)) ? r.name.substr(r.name.rfind('_') + 1) : "");
-	default:
-		return "";
-	}
-}
-
-double limit_of(const results &all, const goal &g)
-{
-	const bool guess = g.divisor == against::inner && all.best_of(results::kInner, "inner_spin") == 0;
-	return guess ? g.limit * kInnerInRoundTrips : g.limit;
-}
-
-double margin(const results &all, const row &r, const goal &g, const column &owner)
-{
-	const double value = owner.median(r), base = reference(all, r, g, &results::median_of),
-		     limit = limit_of(all, g);
-	if (value <= 0 || base <= 0 || limit <= 0)
-		return 0;
-	return r.more_is_better() ? value / base / limit : limit / (value / base);
-}
-
-namespace {
-
-void write_table(std::FILE *out, const results &all)
+void write_goals(std::FILE *out, const results &all)
 {
 	const int label = label_width(all.rows);
 	fprintf(out, "%-*s  %-5s  %10s%10s\n", label, "between the hosts", "unit", "best", "median");
@@ -180,76 +115,166 @@ void write_table(std::FILE *out, const results &all)
 		const goal *g = goal_of(r);
 		if (!g)
 			continue;
-		const double limit = limit_of(all, *g), base = reference(all, r, *g),
-			     middle = reference(all, r, *g, &results::median_of);
-		const bool pure = g->divisor == against::nothing;
+		const double limit = limit_of(all, *g);
 		fprintf(out, "%-*s  %-5s  %-16s %-13s", label, r.label.c_str(), r.unit.c_str(),
 			reference_name(all, r, *g).c_str(),
 			limit > 0 ? ((r.more_is_better() ? ">= " : "<= ") + number(limit)).c_str() : "");
-		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++) {
-			const column &c = all.columns[k];
-			const double best = c.best(r), m = margin(all, r, *g, c);
-			if (best == 0) {
-				fprintf(out, "  %46s", shown_failure(c, r).c_str());
-				continue;
-			}
-			fprintf(out, "  %11s%11s%8s%8s%8s", number(best).c_str(), number(c.median(r)).c_str(),
-				ratio_text(best, pure ? 0 : base).c_str(),
-				ratio_text(c.median(r), pure ? 0 : middle).c_str(),
-				m == 0   ? ""
-				: m >= 1 ? "reached"
-					 : "no");
-		}
+		for (const column *c : all.libraries())
+			write_goal_cell(out, all, r, *g, *c);
 		fputc('\n', out);
 	}
-	fprintf(out,
-		"\nns: less is better; Mop/s, MB/s: more is better. R: round trip of raw TCP, spinning; B: its stream "
-		"in writes of\nthat size. Two ratios: of the best samples, and of the medians, by which goals are "
-		"reached.\nA g that waits until the target stops to compute shows as 100 ms.\n");
+	fputs("\nns: less is better; Mop/s, MB/s: more is better. R: round trip of raw TCP, spinning; B: its stream in "
+	      "writes of\nthat size. Two ratios: of the best samples, and of the medians, by which goals are "
+	      "reached.\nA "
+	      "tenth of the samples is worse than tenth. A g that waits until the target stops to compute shows as 100 "
+	      "ms.\n",
+	      out);
 	write_sums(out, all);
 	write_variants(out, all);
 }
 
-void write_csv(std::FILE *out, const results &all)
+// Pairs and collectives, where all PEs of both hosts take part.
+void write_all_pes(std::FILE *out, const results &all)
 {
-	fputs("row,unit,column,best,median,samples,against,reference,goal,times_better_than_goal\n", out);
-	for (const row &r : all.rows) {
-		const goal *g = goal_of(r);
-		for (const column &c : all.columns)
-			if (c.by_row.count(r.name))
-				fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g\n", r.name.c_str(), r.unit.c_str(),
-					csv_field(c.title).c_str(), c.best(r), c.median(r), c.count(r),
-					g ? reference_name(all, r, *g).c_str() : "",
-					g ? reference(all, r, *g, &results::median_of) : 0, g ? limit_of(all, *g) : 0,
-					g ? margin(all, r, *g, c) : 0);
+	const std::vector<row> rows = all.rows_without_goals();
+	if (rows.empty())
+		return;
+	const int label = label_width(rows) + 10;
+	const std::string head = std::to_string(all.per_host) + (all.per_host > 1 ? " PEs" : " PE") + " on each host";
+	fprintf(out, "%s%-*s  %-5s", all.has_goals() ? "\n" : "", label, head.c_str(), "");
+	for (const column *c : all.libraries())
+		fprintf(out, "  %46s", c->title.c_str());
+	fprintf(out, "\n%-*s  %-5s", label, "row", "unit");
+	for (size_t k = 0; k < all.libraries().size(); k++)
+		fprintf(out, "  %18s%14s%14s", "best", "median", "tenth-worst");
+	fputc('\n', out);
+	for (size_t i = 0; i < rows.size(); i++) {
+		const row &r = rows[i];
+		fprintf(out, "%s%-*s  %-5s", i && rows[i - 1].group != r.group ? "\n" : "", label, r.label.c_str(),
+			r.unit.c_str());
+		for (const column *c : all.libraries())
+			c->best(r) > 0 ? fprintf(out, "  %18s%14s%14s", number(c->best(r)).c_str(),
+						 number(c->median(r)).c_str(), number(c->tenth_worst(r)).c_str())
+				       : fprintf(out, "  %46s", shown_failure(*c, r).c_str());
+		fputc('\n', out);
+	}
+	fputs("\nns: less is better; Mop/s, MB/s: more is better; of all pairs together. A tenth of the samples is "
+	      "worse "
+	      "than tenth-worst.\n",
+	      out);
+}
+
+// Which columns there are, and where their PEs ran.
+void write_places(std::FILE *out, const results &all)
+{
+	fputs("\nWhere the processes ran, as they say themselves:\n", out);
+	for (const column &c : all.columns)
+		if (c.refusal.empty() && !c.places.empty())
+			fprintf(out, "  %s: %s\n", c.title.c_str(), describe_places(c.places).c_str());
+	for (const column &c : all.columns)
+		if (!c.refusal.empty())
+			fprintf(out, "  %s is not shown: %s\n", c.title.c_str(), c.refusal.c_str());
+	for (const std::string &note : all.notes)
+		fprintf(out, "  %s\n", note.c_str());
+	const auto has_no_wire = [&](const column *c) {
+		return std::ranges::any_of(all.rows, [&](const row &r) { return c->failure(r) == kNoWire; });
+	};
+	if (std::ranges::any_of(all.libraries(), has_no_wire))
+		fputs("  no-wire: the network between the hosts did not carry what the row sent, so it is no result\n",
+		      out);
+}
+
+void write_table(std::FILE *out, const std::vector<results> &tables)
+{
+	for (const results &all : tables) {
+		fputs(&all == tables.data() ? "" : "\n", out);
+		if (all.has_goals())
+			write_goals(out, all);
+		write_all_pes(out, all);
+		write_places(out, all);
 	}
 }
 
-void write_json(pgas::json_writer &out, const results &all)
+void write_csv(std::FILE *out, const std::vector<results> &tables)
 {
-	write_columns(out, all.rows, all.columns);
+	fputs("row,unit,column,best,median,samples,against,reference,goal,times_better_than_goal,tenth_worst,"
+	      "pes_on_each_host\n",
+	      out);
+	for (const results &all : tables)
+		for (const row &r : all.rows) {
+			const goal *g = all.has_goals() ? goal_of(r) : nullptr;
+			for (const column &c : all.columns)
+				if (c.refusal.empty() && c.by_row.count(r.name))
+					fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g,%g,%d\n", r.name.c_str(),
+						r.unit.c_str(), csv_field(c.title).c_str(), c.best(r), c.median(r),
+						c.count(r), g ? reference_name(all, r, *g).c_str() : "",
+						g ? reference(all, r, *g, &results::median_of) : 0,
+						g ? limit_of(all, *g) : 0, g ? margin(all, r, *g, c) : 0,
+						c.tenth_worst(r), all.per_host);
+		}
 }
 
-std::string draw(const results &all)
+void write_json(pgas::json_writer &out, const std::vector<results> &tables)
+{
+	out.line().key("tables").begin_array();
+	for (const results &all : tables) {
+		out.line().begin_object().member("pes_on_each_host", all.per_host).key("notes").begin_array();
+		for (const std::string &note : all.notes)
+			out.line().value(note);
+		out.end_array();
+		write_columns(out, all.rows, all.columns);
+		out.line().end_object();
+	}
+	out.line().end_array();
+}
+
+std::string draw_goals(const results &all)
 {
 	bar_plot plot{
 		"How many times better than the goal, between two hosts", "medians; log scale; paler: not reached", {}};
-	for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
-		plot.columns.push_back({all.columns[k].title, {}});
+	for (const column *c : all.libraries())
+		plot.columns.push_back({c->title, {}});
 	for (const row &r : all.rows) {
 		const goal *g = goal_of(r);
 		if (!g || limit_of(all, *g) <= 0)
 			continue;
 		plot.labels.push_back(r.label);
-		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
-			plot.columns[k - results::kFirstLibrary].ratios.push_back(margin(all, r, *g, all.columns[k]));
+		for (size_t k = 0; k < plot.columns.size(); k++)
+			plot.columns[k].ratios.push_back(margin(all, r, *g, *all.libraries()[k]));
 	}
 	return draw_bars(plot);
 }
 
+// Our first column beside the last, which is the peer: one series for each number of PEs on a host.
+std::string draw_all_pes(const std::vector<results> &tables)
+{
+	const std::vector<row> rows = tables[0].rows_without_goals();
+	bar_plot plot{
+		"How many times faster than the peer, all PEs of two hosts", "medians; log scale; paler: slower", {}};
+	for (const row &r : rows)
+		plot.labels.push_back(r.label);
+	for (const results &all : tables) {
+		const std::vector<const column *> shown = all.libraries();
+		plot.columns.push_back({std::to_string(all.per_host) + " on each host", {}});
+		for (const row &r : rows) {
+			const double ours = shown.size() > 1 ? shown.front()->median(r) : 0,
+				     theirs = shown.size() > 1 ? shown.back()->median(r) : 0;
+			plot.columns.back().ratios.push_back(ours <= 0 || theirs <= 0 ? 0
+							     : r.more_is_better()     ? ours / theirs
+										      : theirs / ours);
+		}
+	}
+	return draw_bars(plot);
+}
+
+std::string draw(const std::vector<results> &tables)
+{
+	return tables[0].has_goals() ? draw_goals(tables[0]) : draw_all_pes(tables);
+}
+
 } // namespace
 
-bool write_results(const command_line &line, const results &all)
+bool write_results(const command_line &line, const std::vector<results> &all)
 {
 	return write_report(line, {write_table, write_csv, write_json, draw}, all);
 }

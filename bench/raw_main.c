@@ -4,14 +4,16 @@
  *
  *	PROGRAM serve				on one host
  *	PROGRAM 'COMMAND' [--rows A,B] [...]	on the other; the command starts the server: agent h2 PROGRAM serve
+ *	PROGRAM --where				where this is, as place.h says it
  *
- * Prints one line per row: its name and the value of every sample. A sample is short and is repeated if this process
- * was descheduled during it.
+ * Prints where both run, then one line per row: its name and the value of every sample. A sample is short and is
+ * repeated if this process was descheduled during it.
  */
 #define _GNU_SOURCE 1
 #include "raw.h"
 
 #include "cores.h"
+#include "place.h"
 #include "sample.h"
 
 #include <unistd.h>
@@ -58,12 +60,15 @@ static int ask(const char *command, const struct bench_wish *w, unsigned timeout
 		return 0;
 	alarm(timeout_s);
 	FILE *server = popen(command, "r");
-	char where[1024] = "";
-	if (!server || !fgets(where, sizeof where, server)) {
+	char where[1024] = "", server_place[sizeof(struct bench_place)] = "";
+	if (!server || !fgets(server_place, sizeof server_place, server) || !fgets(where, sizeof where, server)) {
 		fprintf(stderr, "%s: no server by %s\n", raw_name, command);
 		return 1;
 	}
 	where[strcspn(where, "\n")] = 0;
+	struct bench_place here;
+	bench_find_place(&here);
+	printf("where\t%s\t%s", here.text, server_place);
 	bench_stay_on(bench_core(0, 0)); /* not earlier: the server would inherit it */
 	if (!raw_connect(where)) {
 		fprintf(stderr, "%s: cannot connect to %s\n", raw_name, where);
@@ -90,6 +95,13 @@ static int list(void)
 	return 0;
 }
 
+static int print_place(void)
+{
+	struct bench_place here;
+	bench_find_place(&here);
+	return puts(here.text) < 0 || fflush(stdout) != 0;
+}
+
 static int usage(void)
 {
 	fprintf(stderr,
@@ -107,6 +119,8 @@ int main(int argc, char **argv)
 		return usage();
 	if (!strcmp(argv[1], "--list"))
 		return list();
+	if (!strcmp(argv[1], "--where"))
+		return print_place();
 	for (int i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--timeout-ms") && i + 1 < argc)
 			timeout_s = (strtoull(argv[++i], NULL, 10) + 999) / 1000;
@@ -116,6 +130,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "serve")) {
 		bench_stay_on(bench_core(0, 1));
 		alarm(120);
+		print_place();
 		return raw_serve();
 	}
 	return ask(argv[1], &w, (unsigned)timeout_s);

@@ -11,6 +11,7 @@
 #include "shmem_rows.h"
 
 #include "cores.h"
+#include "place.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -38,12 +39,16 @@ struct options {
 	struct bench_wish wish;
 	uint64_t timeout_s;
 	const struct rules *rules;
+	int is_list;
+	int where; /* say where the PEs run */
+	int wired; /* there are simulated hosts: a row that is faster than a network could be is no result */
 };
 
 enum { QUIT = -1 };
 static const char kLaunch[] = "launch";
 static const char kInit[] = "init";
-static const struct bench_table *const tables[] = {&bench_two_pes, &bench_collectives, &bench_between_hosts};
+static const struct bench_table *const tables[] = {&bench_two_pes, &bench_collectives, &bench_between_hosts,
+						   &bench_hosts_pairs, &bench_hosts_collectives};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 /* The i-th row of all tables. Null: there is none. */
@@ -143,6 +148,20 @@ static void target(struct bench_memory *m, const struct options *o)
 	}
 }
 
+/*
+ * Whether the network of PE 0's host carried what the samples of a row must have sent: all bytes of large blocks, and a
+ * packet for each operation that is waited for. Half of that is enough, since others count what comes and goes their
+ * own way. Simulated hosts are one machine, so that a library may find its memory instead.
+ */
+static int is_on_wire(const struct bench_row *r, const struct bench_subject *s, struct bench_traffic before)
+{
+	const struct bench_traffic after = bench_read_traffic();
+	const uint64_t operations = s->count * s->taken, packets = after.packets - before.packets;
+	const uint64_t bytes = r->bytes >= 4096 ? operations * r->bytes : 0;
+	const uint64_t least = r->unit == BENCH_NS && !r->streams ? operations : s->taken;
+	return packets * 2 >= least && (after.bytes - before.bytes) * 2 >= bytes;
+}
+
 static void measure(struct bench_memory *m, const struct options *o, size_t i)
 {
 	const struct bench_row *r = row_at(i);
@@ -150,7 +169,7 @@ static void measure(struct bench_memory *m, const struct options *o, size_t i)
 	struct bench_subject s = {.sample = sample,
 				  .arg = &measured,
 				  .unit = r->unit,
-				  .trips = r->trips,
+				  .trips = r->trips * (r->pairs && r->unit != BENCH_NS ? shmem_n_pes() / 2 : 1),
 				  .bytes = (double)r->bytes,
 				  .first = o->wish.quick ? 10 : 1,
 				  .most = (uint64_t)1 << 24,
@@ -161,8 +180,9 @@ static void measure(struct bench_memory *m, const struct options *o, size_t i)
 	if (!o->wish.quick)
 		/* the first sample touches memory and makes connections, so it is not representative */
 		sample(&measured, 1, &disturbed);
+	const struct bench_traffic before = bench_read_traffic();
 	bench_measure(stdout, &s, &o->wish);
-	printf("\n");
+	printf(o->wired && !is_on_wire(r, &s, before) ? "\tno-wire\n" : "\n");
 	fflush(stdout);
 }
 
@@ -182,6 +202,28 @@ static void origin(struct bench_memory *m, const struct options *o)
 	shmem_quiet();
 }
 
+/* PE 0 prints where every PE runs. They tell it through the library that is measured. */
+static void print_places(void)
+{
+	const int n = shmem_n_pes(), me = shmem_my_pe();
+	struct bench_place mine, *all = shmem_malloc((size_t)n * sizeof mine);
+	if (!all) {
+		fprintf(stderr, "shmem_bench: no memory for the places of %d PEs\n", n);
+		shmem_global_exit(2);
+	}
+	bench_find_place(&mine);
+	shmem_putmem(&all[me], &mine, sizeof mine, 0);
+	shmem_barrier_all();
+	if (me == 0) {
+		printf("where");
+		for (int pe = 0; pe < n; pe++)
+			printf("\t%s", all[pe].text);
+		printf("\n");
+		fflush(stdout);
+	}
+	shmem_free(all);
+}
+
 static int list(const struct options *o)
 {
 	bench_list_row(kLaunch, "start", "ns", 1, "launch: oshrun to init done");
@@ -194,13 +236,17 @@ static int list(const struct options *o)
 }
 
 /* Returns false if an option is wrong. */
-static int parse(int argc, char **argv, struct options *o, int *is_list)
+static int parse(int argc, char **argv, struct options *o)
 {
 	for (int i = 1; i < argc; i++) {
 		if (bench_take_option(&o->wish, argc, argv, &i))
 			continue;
 		if (!strcmp(argv[i], "--list"))
-			*is_list = 1;
+			o->is_list = 1;
+		else if (!strcmp(argv[i], "--where"))
+			o->where = 1;
+		else if (!strcmp(argv[i], "--wired"))
+			o->wired = 1;
 		else if (!strcmp(argv[i], "--between-hosts"))
 			o->rules = &between_hosts;
 		else if (!strcmp(argv[i], "--timeout-ms") && i + 1 < argc)
@@ -211,16 +257,31 @@ static int parse(int argc, char **argv, struct options *o, int *is_list)
 	return o->wish.samples > 0;
 }
 
+/* All PEs call it together. */
+static struct bench_memory open_memory(void)
+{
+	struct bench_memory m = {.remote = shmem_malloc(SHMEM_BENCH_BYTES), .local = malloc(SHMEM_BENCH_BYTES)};
+	m.words = shmem_align(64, 64 * BENCH_LINE * sizeof(long));
+	if (!m.remote || !m.local || !m.words) {
+		fprintf(stderr, "shmem_bench: no memory\n");
+		exit(2);
+	}
+	memset(m.remote, 0, SHMEM_BENCH_BYTES);
+	memset(m.local, 1, SHMEM_BENCH_BYTES);
+	memset(m.words, 0, 64 * BENCH_LINE * sizeof(long));
+	shmem_barrier_all();
+	return m;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.wish = {.samples = 5, .row_ns = 3000000000u}, .timeout_s = 20, .rules = &on_one_host};
-	int is_list = 0;
-	if (!parse(argc, argv, &o, &is_list)) {
+	if (!parse(argc, argv, &o)) {
 		fprintf(stderr, "usage: oshrun -n N shmem_bench [--list] [--quick] [--samples N] [--rows A,B] "
-				"[--timeout-ms N] [--disturbed] [--between-hosts] [TITLE]\n");
+				"[--timeout-ms N] [--disturbed] [--between-hosts] [--where] [--wired] [TITLE]\n");
 		return 2;
 	}
-	if (is_list)
+	if (o.is_list)
 		return list(&o);
 	const char *launched = getenv("SHMEM_BENCH_START"); /* nanoseconds of CLOCK_REALTIME, by shmem_compare */
 	const uint64_t start = bench_clock_ns(CLOCK_REALTIME);
@@ -233,21 +294,14 @@ int main(int argc, char **argv)
 	const int me = shmem_my_pe();
 	signal(SIGALRM, on_alarm);
 	/* a core for each PE, whatever the launcher did, so that both libraries get the same */
-	bench_stay_on(bench_core(getppid(), me));
+	bench_stay_on(o.rules == &between_hosts ? bench_core_around(getppid(), me) : bench_core(getppid(), me));
+	if (o.where)
+		print_places();
 	if (me == 0 && launched && bench_selected(o.wish.rows, kLaunch))
 		printf("%s\t%.6g\n", kLaunch, (double)end - strtod(launched, NULL));
 	if (me == 0 && bench_selected(o.wish.rows, kInit))
 		printf("%s\t%.6g\n", kInit, (double)(end - start));
-	struct bench_memory m = {.remote = shmem_malloc(SHMEM_BENCH_BYTES), .local = malloc(SHMEM_BENCH_BYTES)};
-	m.words = shmem_align(64, 64 * BENCH_LINE * sizeof(long));
-	if (!m.remote || !m.local || !m.words) {
-		fprintf(stderr, "shmem_bench: no memory\n");
-		return 2;
-	}
-	memset(m.remote, 0, SHMEM_BENCH_BYTES);
-	memset(m.local, 1, SHMEM_BENCH_BYTES);
-	memset(m.words, 0, 64 * BENCH_LINE * sizeof(long));
-	shmem_barrier_all();
+	struct bench_memory m = open_memory();
 	if (me == 0)
 		origin(&m, &o);
 	else

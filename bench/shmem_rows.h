@@ -32,6 +32,8 @@ struct bench_row {
 	void (*origin)(struct bench_memory *m, const struct bench_row *row, uint64_t count);
 	/* NULL: waits for the end */
 	void (*target)(struct bench_memory *m, const struct bench_row *row, uint64_t count);
+	int pairs;   /* the PEs of the first half work at the same time: a rate is that of all */
+	int streams; /* operations do not wait for each other, so that several can share a packet */
 };
 
 /* The library of rows. shmem_bench has those for one host, or with --between-hosts those for two. */
@@ -41,9 +43,11 @@ struct bench_table {
 	int any_pes; /* otherwise the rows need two PEs */
 	int is_here, is_between;
 };
-extern const struct bench_table bench_two_pes;       /* shmem_rows.c */
-extern const struct bench_table bench_collectives;   /* shmem_rows_coll.c */
-extern const struct bench_table bench_between_hosts; /* hosts_rows.c */
+extern const struct bench_table bench_two_pes;           /* shmem_rows.c */
+extern const struct bench_table bench_collectives;       /* shmem_rows_coll.c */
+extern const struct bench_table bench_hosts_collectives; /* shmem_rows_coll.c */
+extern const struct bench_table bench_between_hosts;     /* hosts_rows.c */
+extern const struct bench_table bench_hosts_pairs;       /* hosts_rows.c */
 
 enum { BENCH_LINE = 64 / sizeof(long) };
 

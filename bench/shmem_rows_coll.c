@@ -177,3 +177,28 @@ static const struct bench_row rows[] = {
 #endif
 };
 const struct bench_table bench_collectives = {rows, sizeof rows / sizeof rows[0], .any_pes = 1, .is_here = 1};
+
+/* Between hosts: from one word to blocks that take milliseconds. alltoall ends earlier: it has a block for each PE. */
+#define COLLECTIVE(NAME_AND_SIZE, GROUP, LABEL, BYTES, ...)                                                            \
+	{                                                                                                              \
+		"hosts_" NAME_AND_SIZE, "hosts-" GROUP, LABEL, BENCH_NS, BYTES, 1, __VA_ARGS__                         \
+	}
+#define COLLECTIVE_SIZES(NAME, ...)                                                                                    \
+	COLLECTIVE(NAME "_8", NAME, NAME " 8 B", 8, __VA_ARGS__),                                                      \
+		COLLECTIVE(NAME "_256", NAME, NAME " 256 B", 256, __VA_ARGS__),                                        \
+		COLLECTIVE(NAME "_4k", NAME, NAME " 4 KiB", 4096, __VA_ARGS__),                                        \
+		COLLECTIVE(NAME "_32k", NAME, NAME " 32 KiB", 32768, __VA_ARGS__),                                     \
+		COLLECTIVE(NAME "_256k", NAME, NAME " 256 KiB", 262144, __VA_ARGS__)
+#define BROADCASTS BOTH(broadcast_loop), .streams = 1
+static const struct bench_row hosts_rows[] = {
+	COLLECTIVE("barrier", "barrier", "barrier_all", 0, BOTH(barrier_loop)),
+	COLLECTIVE_SIZES("sum", BOTH(sum_loop)),
+	COLLECTIVE("sum_1m", "sum", "sum 1 MiB", MIB, BOTH(sum_loop)),
+	COLLECTIVE("sum_8m", "sum", "sum 8 MiB", 8 * MIB, BOTH(sum_loop)),
+	COLLECTIVE_SIZES("broadcast", BROADCASTS),
+	COLLECTIVE("broadcast_1m", "broadcast", "broadcast 1 MiB", MIB, BROADCASTS),
+	COLLECTIVE("broadcast_8m", "broadcast", "broadcast 8 MiB", 8 * MIB, BROADCASTS),
+	COLLECTIVE_SIZES("alltoall", BOTH(alltoall_loop)),
+};
+const struct bench_table bench_hosts_collectives = {hosts_rows, sizeof hosts_rows / sizeof hosts_rows[0], .any_pes = 1,
+						    .is_between = 1};
