@@ -4,6 +4,8 @@
 // and needs no launcher. Exit code 1 when a variable of the environment has a value that programs would refuse.
 #include "config.h"
 
+#include <pgas/pgas_json.hpp>
+
 #include <shmem.h>
 
 #include <cstdio>
@@ -42,89 +44,56 @@ constexpr fact kFacts[] = {
 	{"reduce_min_wrkdata_size", TEXT(SHMEM_REDUCE_MIN_WRKDATA_SIZE)},
 };
 
-void print_json_string(const char *text)
-{
-	std::putchar('"');
-	for (; *text; text++) {
-		const auto c = static_cast<unsigned char>(*text);
-		if (c == '"' || c == '\\')
-			std::printf("\\%c", c);
-		else if (c < 0x20)
-			std::printf("\\u%04x", c);
-		else
-			std::putchar(c);
-	}
-	std::putchar('"');
-}
-
-void print_json_pair(const char *lead, const char *key, const char *text)
-{
-	std::fputs(lead, stdout);
-	print_json_string(key);
-	std::fputs(": ", stdout);
-	if (text)
-		print_json_string(text);
-	else
-		std::fputs("null", stdout);
-}
-
 struct json_entry {
 	const char *name, *value, *fallback, *source, *text;
 };
 
-void print_json_entry(const json_entry &e, bool &first)
+void add_json_entry(pgas::json_writer &json, const json_entry &e)
 {
-	print_json_pair(first ? "\n    {" : ",\n    {", "name", e.name);
-	print_json_pair(", ", "value", e.value);
-	print_json_pair(", ", "default", e.fallback);
-	print_json_pair(", ", "from", e.source);
-	print_json_pair(", ", "text", e.text);
-	std::putchar('}');
-	first = false;
+	json.line().begin_object().member("name", e.name).member("value", e.value).member("default", e.fallback);
+	json.member("from", e.source).member("text", e.text).end_object();
 }
 
 // each variable of a family that is set
-void print_json_family(const shmem::env_entry &e, bool &first)
+void add_json_family(pgas::json_writer &json, const shmem::env_entry &e)
 {
 	struct state {
 		const char *text;
-		bool *first;
-	} s{e.text, &first};
+		pgas::json_writer *json;
+	} s{e.text, &json};
 	shmem::env_family(
 		e.name,
 		[](const char *name, const char *value, void *arg) {
 			const auto *state_ptr = static_cast<state *>(arg);
-			print_json_entry({name, value, "", name, state_ptr->text}, *state_ptr->first);
+			add_json_entry(*state_ptr->json, {name, value, "", name, state_ptr->text});
 		},
 		&s);
 }
 
-void print_json_environment()
+void add_json_environment(pgas::json_writer &json)
 {
-	bool first = true;
-	std::fputs(",\n  \"environment\": [", stdout);
+	json.line().key("environment").begin_array();
 	for (size_t i = 0; i < shmem::env_count(); i++) {
 		const shmem::env_entry e = shmem::env_get(i);
 		if (e.kind == shmem::env_kind::family)
-			print_json_family(e, first);
+			add_json_family(json, e);
 		else if (e.kind == shmem::env_kind::set)
-			print_json_entry({e.name, e.source ? "on" : "off", "off", e.source, e.text}, first);
+			add_json_entry(json, {e.name, e.source ? "on" : "off", "off", e.source, e.text});
 		else
-			print_json_entry({e.name, e.value, e.fallback, e.source, e.text}, first);
+			add_json_entry(json, {e.name, e.value, e.fallback, e.source, e.text});
 	}
-	std::fputs("\n  ]", stdout);
+	json.line().end_array();
 }
 
 void print_json(const char *error)
 {
-	const char *lead = "{\n  ";
-	for (const fact &f : kFacts) {
-		print_json_pair(lead, f.key, f.text);
-		lead = ",\n  ";
-	}
-	print_json_environment();
-	print_json_pair(",\n  ", "error", error);
-	std::fputs("\n}\n", stdout);
+	pgas::json_writer json;
+	json.begin_object();
+	for (const fact &f : kFacts)
+		json.line().member(f.key, f.text);
+	add_json_environment(json);
+	json.line().member("error", error).line().end_object();
+	std::fputs(json.take().c_str(), stdout);
 }
 
 void print_text(const char *error)
