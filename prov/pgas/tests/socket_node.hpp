@@ -4,7 +4,7 @@
 // and what it received; and a stranger that speaks to a port through a plain socket.
 #pragma once
 
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 #include "wire/net/port/socket/port_socket.hpp"
 #include "link_model.hpp"
 

@@ -3,7 +3,7 @@
 // The net wire's part of an address: the letter of the port, then the port's address and the endpoint's number in
 // base64.
 #include "net_address.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 
 #include <cstdio>
 #include <cstring>

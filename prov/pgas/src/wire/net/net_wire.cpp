@@ -2,7 +2,7 @@
 //
 // The table of the wire to other hosts and its parts: life, addresses, connections, progress.
 #include "engine/pgas_request.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 #include "net_address.hpp"
 #include "net_bulk.hpp"
 #include "net_device.hpp"

@@ -6,7 +6,7 @@
 // FI_DELIVERY_COMPLETE is reported when its bytes are at the target. Nothing runs by itself: only polling makes
 // progress. With providers that also guarantee the order of messages, writes and reads (the tcp providers: one
 // connection per peer), a write needs no answer.
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 #include "support/pgas_proof.hpp"
 #include "port_ofi.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Which network provider carries the link, and on which interface.
 #include "port_ofi.hpp"
-#include "wire/net/port/net_interface.hpp"
+#include "wire/net/port/port_interface.hpp"
 
 #include <netinet/in.h>
 

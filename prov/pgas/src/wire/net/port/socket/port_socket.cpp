@@ -3,7 +3,7 @@
 // The port over TCP sockets: its table, exposed memory, polling and waiting, opening.
 #include "port_socket.hpp"
 #include "support/pgas_proof.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>

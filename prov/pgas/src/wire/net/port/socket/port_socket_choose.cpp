@@ -2,7 +2,7 @@
 //
 // Which interface the port over sockets listens on: the one that was asked for; otherwise that of the default route
 // before others, IPv4 before IPv6, container bridges last; never loopback by default.
-#include "wire/net/port/net_interface.hpp"
+#include "wire/net/port/port_interface.hpp"
 #include "port_socket.hpp"
 
 #include <ifaddrs.h>

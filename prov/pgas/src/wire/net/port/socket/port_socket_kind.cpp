@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The port over TCP sockets, as a kind of port. FI_PGAS_NET=socket[:INTERFACE].
-#include "wire/net/port/net_interface.hpp"
+#include "wire/net/port/port_interface.hpp"
 #include "wire/net/port/port_kind.hpp"
 #include "port_socket.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Lines: how ours call, how all end, and whether a silent one may still come back.
 #include "support/pgas_proof.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 #include "port_socket.hpp"
 
 #include <linux/sockios.h>

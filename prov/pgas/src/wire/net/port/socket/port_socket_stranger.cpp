@@ -4,7 +4,7 @@
 // arrived but which the link does not trust yet. Anybody may be either, so their number, their lifetime and their log
 // lines are bounded.
 #include "support/pgas_proof.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 #include "port_socket.hpp"
 
 #include <pgas/pgas_counter.h>

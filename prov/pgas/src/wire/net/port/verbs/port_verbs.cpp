@@ -13,7 +13,7 @@
 // it completes, however often it is posted. Adapters do not refuse posts beyond either, or only late, so both are
 // counted here.
 #include "port_verbs.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 
 #include <pgas/pgas_counter.h>
 

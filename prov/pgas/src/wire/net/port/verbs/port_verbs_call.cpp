@@ -2,7 +2,7 @@
 //
 // Calls of the port over an RDMA adapter: ours, those of strangers, and those that re-establish a broken line.
 #include "port_verbs.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 
 #include <rdma/fi_errno.h>
 

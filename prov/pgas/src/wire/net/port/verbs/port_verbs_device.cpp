@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which adapter the port uses: one with an active port and an IP address, because librdmacm finds peers that way.
-#include "wire/net/port/net_interface.hpp"
+#include "wire/net/port/port_interface.hpp"
 #include "wire/net/port/net_nic.hpp"
 #include "port_verbs.hpp"
 

@@ -3,7 +3,7 @@
 // Lines of the port over an RDMA adapter: how a queue pair comes up, breaks, is re-established, and ends.
 // port_verbs_call.cpp decides which side calls.
 #include "port_verbs.hpp"
-#include "wire/net/port/net_address.hpp"
+#include "wire/net/port/port_address.hpp"
 
 #include <pgas/pgas_counter.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Packed addresses of ports: IP addresses of both versions, and any other as bytes.
-#include "net_address.hpp"
+#include "port_address.hpp"
 #include "net_port.hpp"
 #include "support/pgas_util.hpp"
 

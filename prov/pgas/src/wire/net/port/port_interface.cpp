@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Network interfaces of this host, as the kernel shows them.
-#include "net_interface.hpp"
+#include "port_interface.hpp"
 
 #include <ifaddrs.h>
 #include <net/if.h>
