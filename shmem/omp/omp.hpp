@@ -77,8 +77,8 @@ struct real_calls {
 	void (*push_component)(void *, void *, void *, int64_t, int64_t, void *);
 };
 const real_calls &real();
-void *next(const char *name); // the next function of that name after ours; null: there is none
-bool offload_is_on();         // there is a runtime, and OMP_TARGET_OFFLOAD does not disable it
+void *find_next(const char *name); // the next function of that name after ours; null: there is none
+bool offload_is_on();              // there is a runtime, and OMP_TARGET_OFFLOAD does not disable it
 bool shmem_is_running();
 const char *partition_kind(int id); // null: there is no such partition
 int partition_of(const void *ptr);
@@ -124,7 +124,7 @@ struct finding {
 finding find(int device, uintptr_t begin, size_t bytes);
 variable &add(const variable &v);
 void remove(variable &v);
-variable *with_block(const void *ptr);
+variable *find_with_block(const void *ptr);
 extern std::condition_variable &g_not_busy;
 
 // --- omp_plan.cpp ----------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ private:
 
 // Adds a component that a mapper passes to one of our handles. False: it is the runtime's handle.
 bool collect(void *handle, const row &r);
-int64_t collected(const void *handle); // how many; -1: it is the runtime's handle
-plan *current_plan();                  // of this thread, while the runtime works on it
+int64_t count_collected(const void *handle); // how many; -1: it is the runtime's handle
+plan *current_plan();                        // of this thread, while the runtime works on it
 
 } // namespace shmem_omp

@@ -34,7 +34,7 @@ bool release_block(void *ptr)
 template <class Result, class... Arguments>
 Result call_next(const char *name, Arguments... arguments)
 {
-	const auto function = reinterpret_cast<Result (*)(Arguments...)>(next(name));
+	const auto function = reinterpret_cast<Result (*)(Arguments...)>(find_next(name));
 	if (!function)
 		fail("%s: the program has no target runtime of LLVM", name);
 	return function(arguments...);
@@ -75,10 +75,10 @@ SHMEM_OMP_EXPORT void llvm_omp_target_free_device(void *ptr, int device)
 
 SHMEM_OMP_EXPORT void shmem_partition_free(void *ptr)
 {
-	static const auto next_free = reinterpret_cast<void (*)(void *)>(next("shmem_partition_free"));
+	static const auto next_free = reinterpret_cast<void (*)(void *)>(find_next("shmem_partition_free"));
 	if (ptr && !is_idle()) {
 		const std::lock_guard<std::mutex> lock(g_mutex);
-		if (const variable *v = with_block(ptr))
+		if (const variable *v = find_with_block(ptr))
 			fail("shmem_partition_free: %p is the device's copy of the variable at %p, which is still "
 			     "mapped; end its map first",
 			     ptr, reinterpret_cast<void *>(v->host));

@@ -20,7 +20,7 @@ using data_nowait_call = void(void *, int64_t, int32_t, void **, void **, int64_
 template <class Function>
 Function *must_find(const char *name)
 {
-	auto *function = reinterpret_cast<Function *>(next(name));
+	auto *function = reinterpret_cast<Function *>(find_next(name));
 	if (!function)
 		fail("%s: the program has no target runtime of LLVM, or has it before libshmem-omp", name);
 	return function;
@@ -280,7 +280,7 @@ SHMEM_OMP_EXPORT int __tgt_target_kernel_nowait(void *location, int64_t device, 
 SHMEM_OMP_EXPORT int64_t __tgt_mapper_num_components(void *handle)
 {
 	static auto *const real_call = must_find<int64_t(void *)>(__func__);
-	const int64_t ours = collected(handle);
+	const int64_t ours = count_collected(handle);
 	return ours >= 0 ? ours : real_call(handle);
 }
 

@@ -110,7 +110,7 @@ bool collect(void *handle, const row &r)
 	return true;
 }
 
-int64_t collected(const void *handle)
+int64_t count_collected(const void *handle)
 {
 	return t_collector && handle == t_collector ? t_collector->parts : -1;
 }

@@ -24,7 +24,7 @@
 
 namespace shmem_omp {
 
-void *next(const char *name)
+void *find_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
 }
@@ -32,29 +32,29 @@ void *next(const char *name)
 namespace {
 
 template <class Function>
-void look_up(Function *&dst, const char *name)
+void find_symbol(Function *&dst, const char *name)
 {
 	dst = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
 }
 // for a name that we also define
 template <class Function>
-void look_behind(Function *&dst, const char *name)
+void find_later_symbol(Function *&dst, const char *name)
 {
-	dst = reinterpret_cast<Function *>(next(name));
+	dst = reinterpret_cast<Function *>(find_next(name));
 }
 
 real_calls look_up_all()
 {
 	real_calls r{};
-	look_behind(r.data_begin, "__tgt_target_data_begin_mapper");
-	look_behind(r.data_end, "__tgt_target_data_end_mapper");
-	look_up(r.associate, "omp_target_associate_ptr");
-	look_up(r.disassociate, "omp_target_disassociate_ptr");
-	look_up(r.is_present, "omp_target_is_present");
-	look_up(r.default_device, "omp_get_default_device");
-	look_up(r.num_devices, "omp_get_num_devices");
-	look_behind(r.num_components, "__tgt_mapper_num_components");
-	look_behind(r.push_component, "__tgt_push_mapper_component");
+	find_later_symbol(r.data_begin, "__tgt_target_data_begin_mapper");
+	find_later_symbol(r.data_end, "__tgt_target_data_end_mapper");
+	find_symbol(r.associate, "omp_target_associate_ptr");
+	find_symbol(r.disassociate, "omp_target_disassociate_ptr");
+	find_symbol(r.is_present, "omp_target_is_present");
+	find_symbol(r.default_device, "omp_get_default_device");
+	find_symbol(r.num_devices, "omp_get_num_devices");
+	find_later_symbol(r.num_components, "__tgt_mapper_num_components");
+	find_later_symbol(r.push_component, "__tgt_push_mapper_component");
 	return r;
 }
 

@@ -18,7 +18,7 @@ using place = std::pair<int, uintptr_t>;
 // never destroyed, for threads that still map when the program ends; nor is g_not_busy, on which they wait
 std::map<place, variable> &g_variables = *new std::map<place, variable>;
 
-bool meets(const variable &v, int device, uintptr_t begin, size_t bytes)
+bool overlaps(const variable &v, int device, uintptr_t begin, size_t bytes)
 {
 	return v.device == device && begin < v.host + v.bytes && v.host < begin + bytes;
 }
@@ -31,10 +31,10 @@ finding find(int device, uintptr_t begin, size_t bytes)
 	auto it = g_variables.upper_bound({device, begin});
 	if (it != g_variables.begin()) {
 		variable &before = std::prev(it)->second;
-		if (meets(before, device, begin, at_least))
+		if (overlaps(before, device, begin, at_least))
 			return {&before, begin + bytes <= before.host + before.bytes};
 	}
-	if (it != g_variables.end() && meets(it->second, device, begin, at_least))
+	if (it != g_variables.end() && overlaps(it->second, device, begin, at_least))
 		return {&it->second, false};
 	return {};
 }
@@ -51,7 +51,7 @@ void remove(variable &v)
 	g_variables.erase({v.device, v.host});
 }
 
-variable *with_block(const void *ptr)
+variable *find_with_block(const void *ptr)
 {
 	for (auto &[where, v] : g_variables)
 		if (v.block == ptr)

@@ -255,7 +255,7 @@ const char *call_text(uint32_t id)
 		const watch here(call::name, __VA_ARGS__);                                                             \
 		if (__builtin_expect(race::g_on, 0)) {                                                                 \
 			const race::origin caller{call::name, __builtin_return_address(0)};                            \
-			return race::around(UNPACK RACE, caller, [&]() noexcept -> R { return p##name A; });           \
+			return race::run_checked(UNPACK RACE, caller, [&]() noexcept -> R { return p##name A; });      \
 		}                                                                                                      \
 		return p##name A;                                                                                      \
 	}

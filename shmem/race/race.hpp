@@ -209,7 +209,7 @@ collective alltoalls(group who, const void *dest, const void *source, ptrdiff_t 
 // --- around a call ---------------------------------------------------------------------------------------------------
 
 template <class What, class Call>
-auto around(What what, const origin &caller, Call &&call_it) -> decltype(call_it())
+auto run_checked(What what, const origin &caller, Call &&call_it) -> decltype(call_it())
 {
 	using result = decltype(call_it());
 	what.before(caller);

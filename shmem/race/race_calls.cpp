@@ -51,8 +51,8 @@ void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uin
 		other.site = b.site;
 		const uintptr_t low = std::max(begin, b.begin), high = std::min(begin + bytes, b.end);
 		const bool known = shmem_impl_tool_symmetric(reinterpret_cast<const void *>(low), high - low);
-		found({written ? kind::write : kind::read, lane, 0, 0, site_number}, other, c.me,
-		      known ? shmem_impl_tool_offset(reinterpret_cast<const void *>(low)) : kPrivate, high - low);
+		record_race({written ? kind::write : kind::read, lane, 0, 0, site_number}, other, c.me,
+			    known ? shmem_impl_tool_offset(reinterpret_cast<const void *>(low)) : kPrivate, high - low);
 	}
 	if (!in_flight || s.count > 1)
 		return;
@@ -78,12 +78,12 @@ uint32_t lane_of(shmem_ctx_t ctx)
 	return it == g_lanes.lanes.end() ? 1 : it->second;
 }
 
-void lane_made(shmem_ctx_t ctx)
+void add_lane(shmem_ctx_t ctx)
 {
 	g_lanes.lanes[ctx] = kFirstOther + g_lanes.made++ % (kLanes - kFirstOther);
 }
 
-uint32_t lane_gone(shmem_ctx_t ctx)
+uint32_t drop_lane(shmem_ctx_t ctx)
 {
 	const uint32_t lane = lane_of(ctx);
 	g_lanes.lanes.erase(ctx);
@@ -123,7 +123,7 @@ bool touch(kind what, int target, const span &where, uint32_t lane, uint32_t ver
 	c.checked++;
 	pgas_store_relaxed(&head_of_mine()->checked, c.checked);
 	for (const clash &k : clashes)
-		found(mine, k.other, target, k.low, k.high - k.low);
+		record_race(mine, k.other, target, k.low, k.high - k.low);
 	return true;
 }
 

@@ -193,7 +193,7 @@ void complete(uint32_t lane)
 	prune();
 	c.changed = true;
 	for (size_t i = 0; i < c.fetches.size();) {
-		const fetch_under_way f = c.fetches[i];
+		const pending_fetch f = c.fetches[i];
 		if (f.lane != lane) {
 			i++;
 			continue;

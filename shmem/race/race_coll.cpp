@@ -218,9 +218,9 @@ void context::after(const origin &, uint64_t result)
 {
 	const holder one;
 	if (made && result == 0)
-		lane_made(*made);
+		add_lane(*made);
 	else if (!made)
-		complete(lane_gone(gone));
+		complete(drop_lane(gone));
 }
 
 team_end::team_end(shmem_team_t gone) : team(gone), all(meeting(group(gone)))

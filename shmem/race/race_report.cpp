@@ -21,7 +21,7 @@
 
 namespace pgas_tools::race {
 
-void found(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes)
+void record_race(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes)
 {
 	room_head *h = head_of_mine();
 	auto *list = reinterpret_cast<race_entry *>(c.mine + c.place.races);

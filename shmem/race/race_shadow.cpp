@@ -174,8 +174,8 @@ cell *shadow::words_of(page &p, size_t first, size_t count)
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
-void shadow::look(const cell *cells, const access &mine, uint32_t mask, uint64_t offset, size_t bytes,
-		  std::vector<clash> &found)
+void shadow::find_clashes(const cell *cells, const access &mine, uint32_t mask, uint64_t offset, size_t bytes,
+			  std::vector<clash> &found)
 {
 	for (uint32_t i = 0; i < kCells; i++) {
 		const cell &k = cells[i];
@@ -241,7 +241,7 @@ void shadow::leave_cell(cell *cells, const access &mine, uint32_t mask)
 void shadow::enter_words(page &p, const access &mine, uint64_t offset, size_t bytes, std::vector<clash> &found,
 			 bool stay)
 {
-	look(p.whole, mine, kAllBytes, offset, bytes, found);
+	find_clashes(p.whole, mine, kAllBytes, offset, bytes, found);
 	if (!p.block) {
 		if (!stay)
 			return;
@@ -256,7 +256,7 @@ void shadow::enter_words(page &p, const access &mine, uint64_t offset, size_t by
 			mask &= kAllBytes << begin % kWordBytes;
 		if (w == last && end % kWordBytes)
 			mask &= kAllBytes >> (kWordBytes - end % kWordBytes);
-		look(cells, mine, mask, offset - begin + w * kWordBytes, kWordBytes, found);
+		find_clashes(cells, mine, mask, offset - begin + w * kWordBytes, kWordBytes, found);
 		if (stay)
 			leave_cell(cells, mine, mask);
 	}
@@ -264,12 +264,12 @@ void shadow::enter_words(page &p, const access &mine, uint64_t offset, size_t by
 
 void shadow::enter_page(page &p, const access &mine, uint64_t offset, std::vector<clash> &found, bool stay)
 {
-	look(p.whole, mine, kAllBytes, offset, kPageBytes, found);
+	find_clashes(p.whole, mine, kAllBytes, offset, kPageBytes, found);
 	bool all_known = true;
 	if (p.block) {
 		const cell *cells = words_of(p, 0, kWordsPerPage);
 		for (size_t w = 0; w < kWordsPerPage; w++, cells += kCells) {
-			look(cells, mine, kAllBytes, offset + w * kWordBytes, kWordBytes, found);
+			find_clashes(cells, mine, kAllBytes, offset + w * kWordBytes, kWordBytes, found);
 			for (uint32_t i = 0; i < kCells; i++)
 				all_known = all_known && (!cells[i].what || is_behind(mine, cells[i], pe_));
 		}

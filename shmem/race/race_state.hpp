@@ -145,7 +145,7 @@ struct local_buffer { // of an operation in flight
 	bool written;
 	uint32_t lane, site;
 };
-struct fetch_under_way {
+struct pending_fetch {
 	uint64_t word;
 	int pe;
 	uint32_t lane;
@@ -169,7 +169,7 @@ struct checker {
 	uint32_t published = 0; // number in lane 0 in the last snapshot
 	bool changed = true;    // since the last snapshot
 	std::vector<local_buffer> locals;
-	std::vector<fetch_under_way> fetches;
+	std::vector<pending_fetch> fetches;
 	uint64_t checked = 0;
 };
 extern checker c __attribute__((visibility("hidden")));
@@ -243,8 +243,8 @@ private:
 	void enter_words(page &p, const access &mine, uint64_t offset, size_t bytes, std::vector<clash> &found,
 			 bool stay);
 	void enter_page(page &p, const access &mine, uint64_t offset, std::vector<clash> &found, bool stay);
-	void look(const cell *cells, const access &mine, uint32_t mask, uint64_t offset, size_t bytes,
-		  std::vector<clash> &found);
+	void find_clashes(const cell *cells, const access &mine, uint32_t mask, uint64_t offset, size_t bytes,
+			  std::vector<clash> &found);
 	void leave_cell(cell *cells, const access &mine, uint32_t mask);
 	uint64_t *stamps_of(uint64_t key, bool make);
 	uint64_t *forgotten() { return at<uint64_t>(c.place.forgotten, static_cast<size_t>(c.n_pes)); }
@@ -258,11 +258,11 @@ uint32_t site_of(const origin &caller);
 void name_place(uint64_t offset, char (&text)[64]);
 // race_report.cpp; early: the job ends prematurely, so only rooms that are mapped here can be read
 void report(bool early);
-void found(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes);
+void record_race(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes);
 // race_calls.cpp
 uint32_t lane_of(shmem_ctx_t ctx);
-void lane_made(shmem_ctx_t ctx);
-uint32_t lane_gone(shmem_ctx_t ctx);
+void add_lane(shmem_ctx_t ctx);
+uint32_t drop_lane(shmem_ctx_t ctx);
 void lanes_of_team(shmem_team_t gone); // its contexts end, and their operations are complete
 // One access of this PE, checked and entered. Returns false if this memory is not checked.
 bool touch(kind what, int target, const span &where, uint32_t lane, uint32_t version, uint32_t site_number,

@@ -54,8 +54,8 @@ struct short_blocks {
 				push(t, leader, out(leader, row + k * bytes), source + j * bytes, bytes);
 			}
 		});
-		plan.each_other_local(t.me, [&](int j) { tell_member(t, j); });
-		plan.each_other_local(t.me, [&](int j) { hear_member(t, j); });
+		plan.each_other_local(t.me, [&](int j) { notify_member(t, j); });
+		plan.each_other_local(t.me, [&](int j) { await_member(t, j); });
 	}
 
 	void exchange_rows() const
@@ -67,8 +67,8 @@ struct short_blocks {
 			push_and_tell(t, target, in(target, rows_off(g, plan.group)),
 				      out(t.me, rows_off(plan.group, g)), len);
 		});
-		each_other_host([&](int g) { hear_member(t, plan.member(g, 0)); });
-		plan.each_other_local(t.me, [&](int j) { tell_member(t, j); });
+		each_other_host([&](int g) { await_member(t, plan.member(g, 0)); });
+		plan.each_other_local(t.me, [&](int j) { notify_member(t, j); });
 	}
 
 	void take_out() const
@@ -96,7 +96,7 @@ bool alltoall_short_hosts(team &t, char *dest, const char *source, size_t bytes)
 	if (t.me == work.leader)
 		work.exchange_rows();
 	else
-		hear_member(t, work.leader);
+		await_member(t, work.leader);
 	work.take_out();
 	return true;
 }

@@ -34,7 +34,7 @@ place place_of(const team &t, int root, int fan)
 }
 
 // The line in which a member receives broadcast `number` from `source`.
-line *told_line(const team &t, uint64_t number, int source, bool fits_note)
+line *broadcast_line(const team &t, uint64_t number, int source, bool fits_note)
 {
 	if (fits_note)
 		return reinterpret_cast<line *>(&head_of(t.block)->notes[number % kNotes]);
@@ -43,7 +43,7 @@ line *told_line(const team &t, uint64_t number, int source, bool fits_note)
 
 // Waits until my children have read what I am about to overwrite. Waits for half of the ring at once, so it waits
 // rarely.
-void await_below(team &t, const place &p, uint64_t number, unsigned ring)
+void await_children(team &t, const place &p, uint64_t number, unsigned ring)
 {
 	if (t.below_root != p.root) {
 		t.below_root = p.root;
@@ -67,12 +67,12 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 	if (p.index == 0) {
 		memcpy(mine.payload, source, beside ? bytes : 0);
 	} else {
-		told = told_line(t, number, p.above, fits_note);
+		told = broadcast_line(t, number, p.above, fits_note);
 		await([=] { return pgas_load_relaxed(&told->number) == number; }, on_my_host(t, p.above));
 	}
 	if (p.first < p.end) {
-		await_below(t, p, number, fits_note ? kNotes : kRing);
-		line *item = told_line(t, number, t.me, fits_note);
+		await_children(t, p, number, fits_note ? kNotes : kRing);
+		line *item = broadcast_line(t, number, t.me, fits_note);
 		for (int i = p.first; i < p.end; i++)
 			set_line(t, wrap(i + root, t.size), item, number, *told,
 				 fits_note ? sizeof(note::payload) : kInline);
@@ -85,11 +85,11 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 	} else if (beside) {
 		memcpy(dest, told->payload, bytes);
 	} else if (is_near(t, root)) {
-		memcpy(dest, there(t, root, source), bytes);
+		memcpy(dest, address_at(t, root, source), bytes);
 	} else {
 		g_job.get(dest, source, bytes, world_rank(t, root));
 	}
-	completed(t);
+	report_completed(t);
 }
 
 } // namespace

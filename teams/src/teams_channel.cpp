@@ -9,7 +9,7 @@
 namespace pgas::teams {
 namespace {
 
-bool in_order_of_hosts(const team &t)
+bool is_in_order_of_hosts(const team &t)
 {
 	return std::is_sorted(t.host, t.host + t.size);
 }
@@ -52,7 +52,7 @@ void channels_open(team &t)
 	c->received = numbers + count;
 	c->out = numbers + 2 * count;
 	std::fill(numbers, numbers + (2 + kSlots) * count, t.first);
-	if (t.hosts > 1 && !in_order_of_hosts(t))
+	if (t.hosts > 1 && !is_in_order_of_hosts(t))
 		line_up(t, *c);
 	t.channel = c;
 	// Bytes of an earlier team may be where these words are. No member writes them before we have sent a message.

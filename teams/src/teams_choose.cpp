@@ -90,8 +90,8 @@ const char *why_text(hosts_kind hosts)
 }
 
 template <class Algorithm, size_t N>
-void walk(const team &t, Algorithm forced, const rule<Algorithm> (&table)[N], void (*each)(const choice &, void *),
-	  void *arg)
+void list_choices(const team &t, Algorithm forced, const rule<Algorithm> (&table)[N],
+		  void (*each)(const choice &, void *), void *arg)
 {
 	if (forced != Algorithm::automatic)
 		return each({0, kAny, static_cast<int>(forced), ""}, arg);
@@ -146,13 +146,13 @@ void choices(collective which, const team &t, void (*each)(const choice &c, void
 			     g_job.forced.barrier == barrier_algorithm::automatic ? why_text(hosts) : ""},
 			    arg);
 	case collective::reduce:
-		return walk(t, g_job.forced.reduce, kReduce, each, arg);
+		return list_choices(t, g_job.forced.reduce, kReduce, each, arg);
 	case collective::bcast:
-		return walk(t, g_job.forced.bcast, kBcast, each, arg);
+		return list_choices(t, g_job.forced.bcast, kBcast, each, arg);
 	case collective::fcollect:
-		return walk(t, g_job.forced.fcollect, kFcollect, each, arg);
+		return list_choices(t, g_job.forced.fcollect, kFcollect, each, arg);
 	default:
-		return walk(t, g_job.forced.alltoall, kAlltoall, each, arg);
+		return list_choices(t, g_job.forced.alltoall, kAlltoall, each, arg);
 	}
 }
 

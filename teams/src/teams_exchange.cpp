@@ -39,7 +39,7 @@ uint64_t await_progress_of(team &t, int member, uint64_t number)
 		const line *item = &head_of(t.peer[member])->progress;
 		await([&] { return (seen = pgas_load_relaxed(&item->number)) >= number; }, true);
 	} else {
-		const uint64_t *addr = &as_mine(t, member, &head_of(t.block)->progress)->number;
+		const uint64_t *addr = &own_address(t, member, &head_of(t.block)->progress)->number;
 		unsigned polls = 0;
 		while ((seen = g_job.read(addr, world_rank(t, member))) < number)
 			g_job.pause(polls);
@@ -56,7 +56,7 @@ void await_progress(team &t, uint64_t number)
 	t.known = std::max(slowest, t.known);
 }
 
-void completed(team &t)
+void report_completed(team &t)
 {
 	// pairs with await() in await_progress_of(), with which the root of a broadcast waits
 	pgas_store_release(&head_of(t.block)->progress.number, t.exchanges);

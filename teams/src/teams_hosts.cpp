@@ -35,8 +35,8 @@ struct blocks {
 		for (int step = 1; step < n; step *= 2) {
 			const int dest = wrap(me - step, n), source = wrap(me + step, n);
 			push_run(dest, me, std::min(step, n - step));
-			tell_member(t, dest);
-			hear_member(t, source);
+			notify_member(t, dest);
+			await_member(t, source);
 		}
 	}
 
@@ -45,8 +45,8 @@ struct blocks {
 		const int n = t.size, right = wrap(t.me + 1, n), left = wrap(t.me - 1, n);
 		for (int k = 0; k + 1 < n; k++) {
 			push_run(right, wrap(t.me - k, n), 1);
-			tell_member(t, right);
-			hear_member(t, left);
+			notify_member(t, right);
+			await_member(t, left);
 		}
 	}
 
@@ -55,21 +55,21 @@ struct blocks {
 		const int n = t.size, me = t.me, host = t.host[me], leader = t.leaders[host];
 		if (me != leader) {
 			push_run(leader, me, 1);
-			tell_member(t, leader);
-			return hear_member(t, leader);
+			notify_member(t, leader);
+			return await_member(t, leader);
 		}
 		for (int j = 0; j < n; j++)
 			if (j != me && t.host[j] == host)
-				hear_member(t, j);
+				await_member(t, j);
 		for (int d = 1; d < t.hosts; d++) {
 			const int target = t.leaders[wrap(host + d, t.hosts)];
 			for (int j = 0; j < n; j++)
 				if (t.host[j] == host)
 					push_run(target, j, 1);
-			tell_member(t, target);
+			notify_member(t, target);
 		}
 		for (int d = 1; d < t.hosts; d++)
-			hear_member(t, t.leaders[wrap(host + d, t.hosts)]);
+			await_member(t, t.leaders[wrap(host + d, t.hosts)]);
 		for (int j = 0; j < n; j++)
 			if (j != me && t.host[j] == host)
 				push_and_tell(t, j, dest, dest, offset[n]);
@@ -88,7 +88,7 @@ void pass_down(team &t, char *dest, const char *src, size_t bytes, int index, in
 	while (above < count && !(index & above))
 		above *= 2;
 	if (index)
-		hear_member(t, who(index - above));
+		await_member(t, who(index - above));
 	for (int step = above / 2; step; step /= 2)
 		if (index + step < count)
 			push_and_tell(t, who(index + step), dest, src, bytes);
@@ -126,13 +126,13 @@ struct spread {
 			for (int i = 1; i < n; i++)
 				push_piece(wrap(root + i, n), i);
 		} else {
-			hear_member(t, root);
+			await_member(t, root);
 		}
 		for (int k = 0; k + 1 < n; k++) {
 			if (v + 1 < n)
 				push_piece(right, wrap(v - k, n));
 			if (v != 0)
-				hear_member(t, left);
+				await_member(t, left);
 		}
 	}
 
@@ -156,21 +156,21 @@ struct spread {
 				continue;
 			}
 			if (index)
-				hear_member(t, who(index - above));
+				await_member(t, who(index - above));
 			for (int step = span / 2; step; step /= 2)
 				if (index + step < hosts)
 					push_and_tell(t, who(index + step), dest + off, have() + off, len);
-			each_local(leader, [&](int j) { tell_member(t, j); });
+			each_local(leader, [&](int j) { notify_member(t, j); });
 		}
 		if (t.me != leader)
-			tell_member(t, leader); // it may change what I copied from
+			notify_member(t, leader); // it may change what I copied from
 		else
-			each_local(leader, [&](int j) { hear_member(t, j); });
+			each_local(leader, [&](int j) { await_member(t, j); });
 	}
 
 	void copy_from_leader(int leader, size_t off, size_t len) const
 	{
-		hear_member(t, leader);
+		await_member(t, leader);
 		const char *src = leader == root ? source : dest;
 		copy_own(dest + off, view(t, leader, src + off, len, dest + off), len);
 	}
@@ -191,7 +191,7 @@ struct spread {
 			return pass_pieces(leader_of(host),
 					   [&](int i) { return leader_of(wrap(i + root_host, t.hosts)); });
 		if (me != leader_of(host))
-			return hear_member(t, leader_of(host));
+			return await_member(t, leader_of(host));
 		pass_down(t, dest, have(), bytes, wrap(host - root_host, t.hosts), t.hosts,
 			  [&](int i) { return leader_of(wrap(i + root_host, t.hosts)); });
 		for (int j = 0; j < n; j++)
@@ -238,8 +238,8 @@ void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves
 		for (int k = 1; k < n; k++) {
 			const int dest = wrap(me + k, n);
 			moves.send(t, dest, moves.arg);
-			tell_member(t, dest);
-			hear_member(t, wrap(me - k, n));
+			notify_member(t, dest);
+			await_member(t, wrap(me - k, n));
 		}
 		return;
 	}
@@ -250,11 +250,11 @@ void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves
 			if (t.host[dest] != to_host)
 				continue;
 			moves.send(t, dest, moves.arg);
-			tell_member(t, dest);
+			notify_member(t, dest);
 		}
 		for (int j = 0; j < n; j++)
 			if (j != me && t.host[j] == from_host)
-				hear_member(t, j);
+				await_member(t, j);
 	}
 }
 

@@ -332,7 +332,7 @@ void close()
 
 namespace {
 
-bool beyond(const line *lines, size_t count, uint64_t mine)
+bool has_later_number(const line *lines, size_t count, uint64_t mine)
 {
 	for (size_t i = 0; i < count; i++)
 		if (pgas_load_relaxed(&lines[i].number) > mine)
@@ -341,24 +341,25 @@ bool beyond(const line *lines, size_t count, uint64_t mine)
 }
 
 // Has a member notified this block in a sync that I have not entered? It needs me, too.
-bool sync_began(const team &t, char *block)
+bool has_sync_begun(const team &t, char *block)
 {
 	const block_head *h = head_of(block);
-	return beyond(h->hop, sizeof h->hop / sizeof *h->hop, t.round) || beyond(h->up, kFan, t.round) ||
-	       beyond(local_up_line(t, block, 0), static_cast<size_t>(t.size), t.round);
+	return has_later_number(h->hop, sizeof h->hop / sizeof *h->hop, t.round) ||
+	       has_later_number(h->up, kFan, t.round) ||
+	       has_later_number(local_up_line(t, block, 0), static_cast<size_t>(t.size), t.round);
 }
 
 // Numbers only grow: one beyond mine belongs to a collective that I have not entered.
-bool awaited_in(team &t)
+bool is_awaited_in(team &t)
 {
 	if (!t.block || t.size == 1)
 		return false;
 	const auto n = static_cast<size_t>(t.size);
-	if (sync_began(t, t.block) || beyond(in_line(t, t.block, 0, 0), kRing * n, t.exchanges))
+	if (has_sync_begun(t, t.block) || has_later_number(in_line(t, t.block, 0, 0), kRing * n, t.exchanges))
 		return true;
 	// on several hosts only my leader is notified by other hosts
 	const int leader = t.hosts > 1 ? t.leaders[t.host[t.me]] : t.me;
-	if (leader != t.me && is_near(t, leader) && t.peer[leader] && sync_began(t, t.peer[leader]))
+	if (leader != t.me && is_near(t, leader) && t.peer[leader] && has_sync_begun(t, t.peer[leader]))
 		return true;
 	for (const note &one : head_of(t.block)->notes)
 		if (pgas_load_relaxed(&one.number) > t.exchanges)
@@ -369,11 +370,11 @@ bool awaited_in(team &t)
 
 } // namespace
 
-bool awaited()
+bool is_awaited()
 {
 	for (team *list : {g_job.predefined, g_job.made})
 		for (team *t = list; t; t = t->next)
-			if (awaited_in(*t))
+			if (is_awaited_in(*t))
 				return true;
 	return false;
 }

@@ -35,7 +35,7 @@ unsigned class_of(uint32_t lines)
 	return lines <= 1 ? 0 : 32u - static_cast<unsigned>(__builtin_clz(lines - 1));
 }
 
-uint32_t from_end(uint64_t lines)
+uint32_t take_from_end(uint64_t lines)
 {
 	if ((g_here->end + lines) * kLine > g_job.memory_bytes)
 		return 0;
@@ -47,7 +47,7 @@ uint32_t from_end(uint64_t lines)
 slot take(std::vector<slot> &given_back, uint64_t lines)
 {
 	if (given_back.empty())
-		return {from_end(lines), 0};
+		return {take_from_end(lines), 0};
 	const slot s = given_back.back();
 	given_back.pop_back();
 	return s;
@@ -104,7 +104,7 @@ void arena_close()
 void pool_setup(uint32_t lines)
 {
 	g_here->pool_lines = lines;
-	g_here->pool_at = from_end(uint64_t{lines} * kPlaces);
+	g_here->pool_at = take_from_end(uint64_t{lines} * kPlaces);
 	g_here->pool_free = g_here->pool_at ? UINT64_MAX : 0;
 	g_here->pool_last = 0;
 }

@@ -11,7 +11,7 @@
 
 namespace pgas::teams {
 
-unsigned g_under_way = 0;
+unsigned g_in_flight = 0;
 
 namespace {
 
@@ -111,7 +111,7 @@ void rearrange(const operation &op, const step &s, char *where, const char *src)
 }
 
 // Packs or unpacks the blocks whose distance has a bit; packed blocks are contiguous.
-void sift(const operation &op, const step &s, char *where, const char *src)
+void copy_packed(const operation &op, const step &s, char *where, const char *src)
 {
 	size_t packed = 0;
 	for (int i = 0; i < op.t->size; i++) {
@@ -150,7 +150,7 @@ bool run_step(operation &op, fiber &fib, step &s)
 		break;
 	case act::pack:
 	case act::unpack:
-		sift(op, s, where, src);
+		copy_packed(op, s, where, src);
 		break;
 	default:
 		rearrange(op, s, where, src);
@@ -160,7 +160,7 @@ bool run_step(operation &op, fiber &fib, step &s)
 
 // --- operations ------------------------------------------------------------------------------------------------------
 
-bool ended(const operation &op, const fiber &fib)
+bool is_over(const operation &op, const fiber &fib)
 {
 	return fib.first == fib.end || fib.segment == segments_of(op);
 }
@@ -169,12 +169,12 @@ bool run_fiber(operation &op, fiber &fib)
 {
 	const fiber &other = op.fibers[&fib == &op.fibers[0]];
 	bool moved = false;
-	while (!ended(op, fib)) {
+	while (!is_over(op, fib)) {
 		if (op.lag && &fib == &op.fibers[1] && fib.segment >= other.segment)
 			return moved;
 		step &s = op.steps[fib.current];
 		const size_t before = fib.done;
-		if (s.needs > other.current && !ended(op, other))
+		if (s.needs > other.current && !is_over(op, other))
 			return moved;
 		if (!run_step(op, fib, s))
 			return moved || fib.done > before;
@@ -192,9 +192,9 @@ bool run_fiber(operation &op, fiber &fib)
 void note_awaited(operation &op)
 {
 	op.awaits = nullptr;
-	if (op.over || !(ended(op, op.fibers[0]) || ended(op, op.fibers[1])))
+	if (op.over || !(is_over(op, op.fibers[0]) || is_over(op, op.fibers[1])))
 		return;
-	const fiber &fib = op.fibers[ended(op, op.fibers[0])];
+	const fiber &fib = op.fibers[is_over(op, op.fibers[0])];
 	const step &s = op.steps[fib.current];
 	if (s.what != act::receive && s.what != act::fold)
 		return;
@@ -211,20 +211,20 @@ bool run(operation &op)
 		stepped = run_fiber(op, op.fibers[1]) || first; // they alternate
 		moved = moved || stepped;
 	}
-	op.over = ended(op, op.fibers[0]) && ended(op, op.fibers[1]);
+	op.over = is_over(op, op.fibers[0]) && is_over(op, op.fibers[1]);
 	note_awaited(op);
 	return moved;
 }
 
 // True if running it would move nothing. A single load, because a thread that waits for a barrier polls other things
 // too.
-bool nothing_came(const operation &op)
+bool has_no_message(const operation &op)
 {
 	return op.awaits && pgas_load_relaxed(op.awaits) != op.awaited;
 }
 
 // Called after a run: removes completed operations, and starts what follows them.
-void settle_up(operation *op)
+void remove_completed(operation *op)
 {
 	while (op->over) {
 		take_out(op);
@@ -232,7 +232,7 @@ void settle_up(operation *op)
 		if (op->internal)
 			give_back(op);
 		if (!then) {
-			pgas_store_relaxed(&g_under_way, g_under_way - 1);
+			pgas_store_relaxed(&g_in_flight, g_in_flight - 1);
 			return;
 		}
 		append(then);
@@ -256,7 +256,7 @@ engine_lock::~engine_lock()
 		pthread_mutex_unlock(&g_engine.mutex);
 }
 
-void want_channels(const team &t)
+void require_channels(const team &t)
 {
 	if (!t.channel)
 		fail("collective", "this team has no channels");
@@ -264,7 +264,7 @@ void want_channels(const team &t)
 
 operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment)
 {
-	want_channels(t);
+	require_channels(t);
 	operation *op = g_engine.spare;
 	char *temp = nullptr;
 	size_t room = 0;
@@ -289,7 +289,7 @@ operation *new_operation(team &t, void *dest, const void *source, size_t total, 
 	return op;
 }
 
-void want_temp(operation &op, size_t bytes)
+void reserve_temp(operation &op, size_t bytes)
 {
 	if (op.temp_room >= bytes)
 		return;
@@ -317,7 +317,7 @@ step &add(operation &op, act what, buffer where, size_t bytes)
 	return s;
 }
 
-size_t messages(const operation &op, size_t bytes)
+size_t count_messages(const operation &op, size_t bytes)
 {
 	const auto pieces = [&](size_t n) { return n ? (n + op.unit - 1) / op.unit : 1; };
 	if (bytes != kSegment)
@@ -327,7 +327,7 @@ size_t messages(const operation &op, size_t bytes)
 }
 
 // Gives the step's messages the next numbers of its channel.
-void through(operation &op, step &s, int lane, direction dir, int level, bool mine)
+void assign_channel(operation &op, step &s, int lane, direction dir, int level, bool mine)
 {
 	team &t = *op.t;
 	const int channel = channel_of(t, lane, dir, level);
@@ -335,12 +335,12 @@ void through(operation &op, step &s, int lane, direction dir, int level, bool mi
 	s.channel = static_cast<uint8_t>(channel);
 	uint64_t &taken = (mine ? t.channel->sent : t.channel->received)[channel];
 	s.number = taken + 1;
-	taken += messages(op, s.bytes);
+	taken += count_messages(op, s.bytes);
 }
 
 } // namespace
 
-void second_fiber(operation &op)
+void begin_second_fiber(operation &op)
 {
 	op.fibers[1].first = op.fibers[1].end = op.fibers[1].current = op.step_count;
 }
@@ -349,21 +349,21 @@ void add_send(operation &op, int lane, direction dir, int level, buffer src, siz
 {
 	step &s = add(op, act::send, src, bytes);
 	s.offset = offset;
-	through(op, s, lane, dir, level, true);
+	assign_channel(op, s, lane, dir, level, true);
 }
 
 void add_receive(operation &op, int lane, direction dir, int level, buffer dst, size_t offset, size_t bytes)
 {
 	step &s = add(op, act::receive, dst, bytes);
 	s.offset = offset;
-	through(op, s, lane, dir, level, false);
+	assign_channel(op, s, lane, dir, level, false);
 }
 
 void add_fold(operation &op, int lane, direction dir, int level, buffer acc, buffer left)
 {
 	step &s = add(op, act::fold, acc, kSegment);
 	s.source = left;
-	through(op, s, lane, dir, level, false);
+	assign_channel(op, s, lane, dir, level, false);
 }
 
 void add_here(operation &op, act what, buffer where, buffer src, int base_or_bit, size_t bytes)
@@ -388,7 +388,7 @@ operation *launch(operation *op)
 		give_back(op);
 		return nullptr;
 	}
-	pgas_store_relaxed(&g_under_way, g_under_way + 1);
+	pgas_store_relaxed(&g_in_flight, g_in_flight + 1);
 	append(op);
 	return op;
 }
@@ -425,10 +425,10 @@ operation *bounded::launch(operation *op) const
 	}
 	if (first == last)
 		return teams::launch(op);
-	pgas_store_relaxed(&g_under_way, g_under_way + 1);
+	pgas_store_relaxed(&g_in_flight, g_in_flight + 1);
 	append(first);
 	run(*first);
-	settle_up(first);
+	remove_completed(first);
 	if (!last->over)
 		return last;
 	give_back(last);
@@ -452,16 +452,16 @@ namespace {
 bool progress_some()
 {
 	bool moved = false;
-	if (g_under_way == 1 && nothing_came(*g_engine.head)) // as most polls find it
+	if (g_in_flight == 1 && has_no_message(*g_engine.head)) // as most polls find it
 		return false;
-	for (unsigned left = std::min(g_under_way, kAtOnce); left && g_engine.head; left--) {
+	for (unsigned left = std::min(g_in_flight, kAtOnce); left && g_engine.head; left--) {
 		operation *op = g_engine.head;
 		take_out(op);
 		append(op);
-		if (nothing_came(*op))
+		if (has_no_message(*op))
 			continue;
 		moved = run(*op) || moved;
-		settle_up(op);
+		remove_completed(op);
 	}
 	return moved;
 }

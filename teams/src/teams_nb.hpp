@@ -81,11 +81,11 @@ inline void fold_message(const folding &f, char *acc, const char *left, char *me
 
 // --- making programs -------------------------------------------------------------------------------------------------
 
-void want_channels(const team &t); // fails if there are none; call before anything accesses them
+void require_channels(const team &t); // fails if there are none; call before anything accesses them
 // A new one for a team of several, complete except for steps. The engine's lock is held from here to launch().
 operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment);
-void want_temp(operation &op, size_t bytes);
-void second_fiber(operation &op); // steps from here on
+void reserve_temp(operation &op, size_t bytes);
+void begin_second_fiber(operation &op); // steps from here on
 
 size_t segments_of(const operation &op);
 

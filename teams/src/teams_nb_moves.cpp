@@ -35,7 +35,7 @@ size_t child_blocks(const part &p, int level)
 	return p.blocks > first ? std::min(first, p.blocks - first) : 0;
 }
 
-bool alone(const team &t, void *dest, const void *source, size_t bytes)
+bool copy_if_alone(const team &t, void *dest, const void *source, size_t bytes)
 {
 	if (t.size > 1 && bytes)
 		return false;
@@ -44,7 +44,7 @@ bool alone(const team &t, void *dest, const void *source, size_t bytes)
 	return true;
 }
 
-operation *moves(team &t, void *dest, const void *source)
+operation *new_move_operation(team &t, void *dest, const void *source)
 {
 	return new_operation(t, dest, source, 0, kPieceBytes, 1); // runs once, whatever the length
 }
@@ -53,17 +53,17 @@ operation *moves(team &t, void *dest, const void *source)
 
 operation *start_scatter(team &t, void *dest, const void *source, size_t bytes, int root, bounds b)
 {
-	if (alone(t, dest, source, bytes))
+	if (copy_if_alone(t, dest, source, bytes))
 		return nullptr;
 	const engine_lock lock;
 	const bounded within(t, b);
-	operation *op = moves(t, dest, source);
+	operation *op = new_move_operation(t, dest, source);
 	const part p = part_of(t, root);
 	if (p.r && p.blocks == 1) {
 		add_receive(*op, 0, onward, p.top, buffer::dest, 0, bytes);
 		return within.launch(op);
 	}
-	want_temp(*op, p.blocks * bytes);
+	reserve_temp(*op, p.blocks * bytes);
 	if (p.r)
 		add_receive(*op, 0, onward, p.top, buffer::temp, 0, p.blocks * bytes);
 	else
@@ -77,17 +77,17 @@ operation *start_scatter(team &t, void *dest, const void *source, size_t bytes, 
 
 operation *start_gather(team &t, void *dest, const void *source, size_t bytes, int root, bounds b)
 {
-	if (alone(t, dest, source, bytes))
+	if (copy_if_alone(t, dest, source, bytes))
 		return nullptr;
 	const engine_lock lock;
 	const bounded within(t, b);
-	operation *op = moves(t, dest, source);
+	operation *op = new_move_operation(t, dest, source);
 	const part p = part_of(t, root);
 	if (p.r && p.blocks == 1) {
 		add_send(*op, 0, back, p.top, buffer::source, 0, bytes);
 		return within.launch(op);
 	}
-	want_temp(*op, p.blocks * bytes);
+	reserve_temp(*op, p.blocks * bytes);
 	add_here(*op, act::copy, buffer::temp, buffer::source, 0, bytes);
 	for (int level = 0; level < p.top; level++)
 		if (const size_t blocks = child_blocks(p, level))
@@ -101,22 +101,22 @@ operation *start_gather(team &t, void *dest, const void *source, size_t bytes, i
 
 operation *start_gather_all(team &t, void *dest, const void *source, size_t bytes, bounds b)
 {
-	if (alone(t, dest, source, bytes))
+	if (copy_if_alone(t, dest, source, bytes))
 		return nullptr;
 	const engine_lock lock;
 	const bounded within(t, b);
-	operation *op = moves(t, dest, source);
+	operation *op = new_move_operation(t, dest, source);
 	const auto n = static_cast<size_t>(t.size);
 	const int levels = t.channel->levels;
 	const auto blocks = [&](int level) { return std::min(size_t{1} << level, n - (size_t{1} << level)) * bytes; };
-	want_temp(*op, n * bytes);
+	reserve_temp(*op, n * bytes);
 	// steps 0 to levels: the data for round l is there when I have received in the rounds before
 	add_here(*op, act::copy, buffer::temp, buffer::source, 0, bytes);
 	for (int level = 0; level < levels; level++) {
 		add_send(*op, 0, back, level, buffer::temp, 0, blocks(level));
 		op->steps[op->step_count - 1].needs = static_cast<uint8_t>(levels + 1 + level);
 	}
-	second_fiber(*op); // step levels + 1 + l receives in round l
+	begin_second_fiber(*op); // step levels + 1 + l receives in round l
 	for (int level = 0; level < levels; level++)
 		add_receive(*op, 0, back, level, buffer::temp, bytes << level, blocks(level));
 	add_here(*op, act::place, buffer::dest, buffer::temp, place_of(t.channel->lanes[0], t.me), bytes);
@@ -126,17 +126,17 @@ operation *start_gather_all(team &t, void *dest, const void *source, size_t byte
 
 operation *start_exchange(team &t, void *dest, const void *source, size_t bytes, bounds b)
 {
-	if (alone(t, dest, source, bytes))
+	if (copy_if_alone(t, dest, source, bytes))
 		return nullptr;
 	const engine_lock lock;
 	const bounded within(t, b);
-	operation *op = moves(t, dest, source);
+	operation *op = new_move_operation(t, dest, source);
 	const auto n = static_cast<size_t>(t.size);
 	const int levels = t.channel->levels, me = place_of(t.channel->lanes[0], t.me);
 	const auto needs = [&](int steps) { op->steps[op->step_count - 1].needs = static_cast<uint8_t>(steps); };
 	// [all blocks][those that leave][those that arrive]
 	const size_t most = (n + 1) / 2 * bytes, leave = n * bytes, arrive = leave + most;
-	want_temp(*op, arrive + most);
+	reserve_temp(*op, arrive + most);
 	const auto with_bit = [&](int level) {
 		size_t count = 0;
 		for (size_t i = 0; i < n; i++)
@@ -151,7 +151,7 @@ operation *start_exchange(team &t, void *dest, const void *source, size_t bytes,
 		needs(second + 2 * level); // until blocks that arrived in earlier rounds are in place
 		add_send(*op, 0, onward, level, buffer::temp, leave, with_bit(level));
 	}
-	second_fiber(*op);
+	begin_second_fiber(*op);
 	for (int level = 0; level < levels; level++) { // steps second + 2l and the next
 		add_receive(*op, 0, onward, level, buffer::temp, arrive, with_bit(level));
 		add_here(*op, act::unpack, buffer::temp, buffer::temp, 1 << level, bytes);

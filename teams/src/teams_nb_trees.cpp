@@ -180,7 +180,7 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 			memmove(dest, source, bytes);
 		return nullptr;
 	}
-	want_channels(t);
+	require_channels(t);
 	const engine_lock lock;
 	// unless hosts are out of order, both lanes are in the order of members
 	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
@@ -199,15 +199,15 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	const buffer acc = here ? buffer::dest : buffer::temp;
 	const size_t needed = std::min(segment, bytes);
 	if (f.size > unit)
-		want_temp(*op, segment + needed);
+		reserve_temp(*op, segment + needed);
 	else if (acc == buffer::temp && !node.is_leaf())
-		want_temp(*op, needed);
+		reserve_temp(*op, needed);
 	add_reduce(*op, node, acc);
 	if (!everywhere) {
 		add_hand_down(*op, node, q, acc);
 		return within.launch(op);
 	}
-	second_fiber(*op);
+	begin_second_fiber(*op);
 	op->lag = true;
 	add_broadcast(*op, node, 0, buffer::dest);
 	return within.launch(op);

@@ -26,7 +26,7 @@ uintptr_t resolve(team &t, int member)
 
 void set_far(team &t, int member, line *mine, uint64_t number, const void *payload, size_t bytes)
 {
-	line *item = as_mine(t, member, mine);
+	line *item = own_address(t, member, mine);
 	const int rank = world_rank(t, member);
 	if (bytes)
 		g_job.put(item->payload, payload, bytes, rank);
@@ -36,7 +36,7 @@ void set_far(team &t, int member, line *mine, uint64_t number, const void *paylo
 void set_word(team &t, int member, uint64_t *mine, uint64_t value)
 {
 	if (is_near(t, member))
-		pgas_store_release(there(t, member, mine), value); // pairs with await() in the member
+		pgas_store_release(address_at(t, member, mine), value); // pairs with await() in the member
 	else
 		g_job.set(mine, value, world_rank(t, member));
 }
@@ -55,7 +55,7 @@ void push(team &t, int member, void *dest, const void *source, size_t bytes, cop
 		g_job.put(dest, source, bytes, world_rank(t, member));
 		return;
 	}
-	void *addr = there(t, member, dest);
+	void *addr = address_at(t, member, dest);
 	if (addr == source)
 		return;
 	if (PGAS_UNLIKELY(how == copying::streamed))
@@ -66,7 +66,7 @@ void push(team &t, int member, void *dest, const void *source, size_t bytes, cop
 const void *view(team &t, int member, const void *source, size_t bytes, void *room)
 {
 	if (is_near(t, member))
-		return there(t, member, source);
+		return address_at(t, member, source);
 	g_job.get(room, source, bytes, world_rank(t, member));
 	return room;
 }

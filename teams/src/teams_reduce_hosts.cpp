@@ -39,12 +39,12 @@ struct work {
 	{
 		const int n = t.size, me = t.me, host = t.host[me], leader = t.leaders[host];
 		if (me != leader) {
-			tell_member(t, leader);
-			return hear_member(t, leader);
+			notify_member(t, leader);
+			return await_member(t, leader);
 		}
 		for (int j = 0; j < n; j++)
 			if (j != me && t.host[j] == host)
-				hear_member(t, j);
+				await_member(t, j);
 		alignas(64) char acc[kPieceMost], room[kPieceMost];
 		const size_t most = doubling_piece_bytes(t.hosts) / op.size;
 		for (size_t pos = 0; pos < elements; pos += most) {
@@ -61,7 +61,7 @@ struct work {
 		}
 		for (int j = me + 1; j < n; j++)
 			if (t.host[j] == host)
-				tell_member(t, j);
+				notify_member(t, j);
 	}
 };
 

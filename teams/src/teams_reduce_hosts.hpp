@@ -59,19 +59,19 @@ void doubling(team &t, const reduction &op, char *acc, size_t elements, int inde
 		half *= 2;
 	if (index >= half) { // beyond the power of two: another member does my part
 		send(index - half, 0);
-		hear_member(t, who(index - half));
+		await_member(t, who(index - half));
 		memcpy(acc, mine(1), bytes);
 		return;
 	}
 	if (index + half < count) {
-		hear_member(t, who(index + half));
+		await_member(t, who(index + half));
 		fold_two(op, acc, acc, mine(0), elements);
 	}
 	size_t step = 2;
 	for (int bit = 1; bit < half; bit *= 2, step++) {
 		const int partner = index ^ bit;
 		send(partner, step);
-		hear_member(t, who(partner));
+		await_member(t, who(partner));
 		if (partner < index)
 			fold_two(op, acc, mine(step), acc, elements);
 		else

@@ -58,16 +58,16 @@ public:
 
 	void run()
 	{
-		each_local([&](int j) { tell_member(t_, j); });
-		each_local([&](int j) { hear_member(t_, j); });
+		each_local([&](int j) { notify_member(t_, j); });
+		each_local([&](int j) { await_member(t_, j); });
 		if (plan_.index < plan_.least) {
 			share_ = part_of({0, elements_}, plan_.index, plan_.least, op_.size);
 			combine_lane();
-			each_local([&](int j) { tell_member(t_, j); });
+			each_local([&](int j) { notify_member(t_, j); });
 		}
 		for (int i = 0; i < plan_.least; i++)
 			if (plan_.local[i] != t_.me)
-				hear_member(t_, plan_.local[i]);
+				await_member(t_, plan_.local[i]);
 	}
 
 private:
@@ -113,7 +113,7 @@ private:
 			in_place = is_near(t_, plan_.local[i]);
 		if (in_place) {
 			for (int i = 0; i < plan_.locals; i++)
-				t_.rows[rows++] = there(t_, plan_.local[i], source_ + s.off);
+				t_.rows[rows++] = address_at(t_, plan_.local[i], source_ + s.off);
 			return op_.fold(dst, t_.rows, rows, s.bytes / op_.size);
 		}
 		// dst may be my source, so mine comes first
@@ -165,7 +165,7 @@ private:
 			receive(arrived);
 		}
 		for (size_t m = gathered_from_ - std::min(gathered_from_, kRingSlots); m < gathered_from_; m++)
-			hear_member(t_, right_, signal_ready);
+			await_member(t_, right_, signal_ready);
 	}
 
 	segment segment_of(int chunk, size_t number) const
@@ -198,7 +198,7 @@ private:
 		else if (step == 0)
 			fold(dest_ + s.off, nullptr, s);
 		if (message >= kRingSlots)
-			hear_member(t_, right_, signal_ready);
+			await_member(t_, right_, signal_ready);
 		push_and_tell(t_, right_, slot_of(right_, message), data, s.bytes);
 	}
 
@@ -206,14 +206,14 @@ private:
 	{
 		const auto step = static_cast<int>(message / segments_);
 		const size_t number = message % segments_;
-		hear_member(t_, left_);
+		await_member(t_, left_);
 		if (message >= gathered_from_) {
 			const segment s = segment_of(plan_.group - (step - (plan_.groups - 1)), number);
 			return share_result(s, dest_ + s.off);
 		}
 		const segment s = segment_of(plan_.group - step - 1, number);
 		fold(dest_ + s.off, slot_of(t_.me, message), s);
-		tell_member(t_, left_, signal_ready);
+		notify_member(t_, left_, signal_ready);
 		if (step == plan_.groups - 2)
 			share_result(s, dest_ + s.off);
 	}

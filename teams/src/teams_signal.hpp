@@ -25,14 +25,14 @@ enum signal_kind { signal_data = 0, signal_ready = 1 };
 }
 
 // When the member sees the signal, everything that I put to it before has arrived.
-inline void tell_member(team &t, int dest, signal_kind kind = signal_data)
+inline void notify_member(team &t, int dest, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
 	set_number(t, dest, signal_line(t, t.block, kind, t.me), ++t.sent[kind * t.size + dest]);
 }
 
-inline void hear_member(team &t, int source, signal_kind kind = signal_data)
+inline void await_member(team &t, int source, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
@@ -43,7 +43,7 @@ inline void hear_member(team &t, int source, signal_kind kind = signal_data)
 inline void push_and_tell(team &t, int target, void *dest, const void *source, size_t bytes)
 {
 	push(t, target, dest, source, bytes);
-	tell_member(t, target);
+	notify_member(t, target);
 }
 
 } // namespace pgas::teams

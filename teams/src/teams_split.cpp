@@ -18,7 +18,7 @@
 namespace pgas::teams {
 namespace {
 
-bool by_mask()
+bool agrees_by_mask()
 {
 	return g_job.agree == agreement::bitmask;
 }
@@ -43,7 +43,7 @@ struct split_line {
 };
 static_assert(sizeof(split_line) <= kInline);
 
-offer_wire offered(const team &parent, int member, size_t which)
+offer_wire read_offer(const team &parent, int member, size_t which)
 {
 	offer_wire o;
 	memcpy(&o, exchanged(parent, member) + which * sizeof o, sizeof o);
@@ -52,7 +52,7 @@ offer_wire offered(const team &parent, int member, size_t which)
 
 void withdraw(const offer &o)
 {
-	if (!by_mask())
+	if (!agrees_by_mask())
 		arena_give({o.block, o.last}, o.lines);
 	staging_give(o.staging, o.staging_lines);
 }
@@ -60,7 +60,7 @@ void withdraw(const offer &o)
 offer make_offer(int most_members)
 {
 	offer o;
-	if (by_mask()) {
+	if (agrees_by_mask()) {
 		o.free_places = pool_free();
 		o.last = pool_last();
 		o.block = o.free_places != 0;
@@ -90,7 +90,7 @@ uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t ch
 	if (second)
 		l.offers[1] = *second;
 	// for this agreement all members of the parent count as members of the team
-	if (by_mask())
+	if (agrees_by_mask())
 		l.offers[0].free_places = pool_free();
 	l.check_or_color = check;
 	line mine{};
@@ -101,18 +101,18 @@ uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t ch
 	return number;
 }
 
-uint64_t told_word(const team &parent, int member)
+uint64_t exchanged_word(const team &parent, int member)
 {
 	uint64_t v;
 	memcpy(&v, exchanged(parent, member) + offsetof(split_line, check_or_color), sizeof v);
 	return v;
 }
 
-bool all_alike(const team &parent, uint64_t check)
+bool is_same_everywhere(const team &parent, uint64_t check)
 {
 	bool same = true;
 	for (int j = 0; j < parent.size; j++)
-		same = same && told_word(parent, j) == check;
+		same = same && exchanged_word(parent, j) == check;
 	return same;
 }
 
@@ -146,17 +146,17 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 	uint64_t first = 0, places = UINT64_MAX;
 	bool all = true;
 	for (int i = 0; i < n; i++) {
-		const offer_wire o = offered(parent, list[i], which);
+		const offer_wire o = read_offer(parent, list[i], which);
 		all = all && o.block;
 		first = std::max(first, o.last);
 		t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.block));
 		t->staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.staging));
 	}
-	for (int j = 0; by_mask() && j < parent.size; j++)
-		places &= offered(parent, j, 0).free_places;
+	for (int j = 0; agrees_by_mask() && j < parent.size; j++)
+		places &= read_offer(parent, j, 0).free_places;
 	if (!all || !places)
 		return drop_team(t, mine), 1;
-	if (by_mask()) {
+	if (agrees_by_mask()) {
 		t->pool_slot = __builtin_ctzll(places);
 		const slot s = pool_take(t->pool_slot);
 		for (int i = 0; i < n; i++)
@@ -186,7 +186,7 @@ int split_known(team &parent, const int *list, int n, uint64_t check, team **out
 	const uint64_t number = tell(parent, input ? &mine : nullptr, nullptr, check);
 	team *t = input ? prepare_team(parent, list, n) : nullptr;
 	exchange_gather(parent, number);
-	if (!all_alike(parent, check)) {
+	if (!is_same_everywhere(parent, check)) {
 		if (input)
 			drop_team(t, mine);
 		return 1;
@@ -198,7 +198,7 @@ int split_known(team &parent, const int *list, int n, uint64_t check, team **out
 
 constexpr uint64_t kSeed = 0xcbf29ce484222325u;
 
-uint64_t mixed(uint64_t sum, int64_t value)
+uint64_t mix_hash(uint64_t sum, int64_t value)
 {
 	return (sum ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u;
 }
@@ -214,16 +214,16 @@ int split_strided(team &parent, int start, int stride, int count, team **out)
 	int *const list = count > kFew ? many.data() : few;
 	for (int i = 0; i < count; i++)
 		list[i] = start + i * stride;
-	const uint64_t check = mixed(mixed(mixed(kSeed, start), count > 1 ? stride : 1), count);
+	const uint64_t check = mix_hash(mix_hash(mix_hash(kSeed, start), count > 1 ? stride : 1), count);
 	return split_known(parent, list, count, check, out);
 }
 
 int split_list(team &parent, const int *list, int count, team **out)
 {
 	*out = nullptr;
-	uint64_t check = mixed(kSeed, count);
+	uint64_t check = mix_hash(kSeed, count);
 	for (int i = 0; i < count; i++)
-		check = mixed(check, list[i]);
+		check = mix_hash(check, list[i]);
 	return split_known(parent, list, count, check, out);
 }
 
@@ -265,17 +265,17 @@ int split_grid(team &parent, int wide, team **row, team **column)
 	*row = *column = nullptr;
 	wide = std::min(wide, parent.size);
 	const grid_lists lists(parent, wide);
-	const uint64_t check = mixed(kSeed, wide);
-	if (by_mask())
+	const uint64_t check = mix_hash(kSeed, wide);
+	if (agrees_by_mask())
 		return split_grid_by_mask(parent, lists, check, row, column);
 	const offer x = make_offer(lists.row_size), y = make_offer(lists.column_size);
 	const uint64_t number = tell(parent, &x, &y, check);
 	team *const along_x = prepare_team(parent, lists.row.data(), lists.row_size);
 	team *const along_y = prepare_team(parent, lists.column.data(), lists.column_size);
 	exchange_gather(parent, number);
-	bool ok = all_alike(parent, check);
+	bool ok = is_same_everywhere(parent, check);
 	for (int j = 0; j < parent.size; j++) // both or neither, on every member
-		ok = ok && offered(parent, j, 0).block && offered(parent, j, 1).block;
+		ok = ok && read_offer(parent, j, 0).block && read_offer(parent, j, 1).block;
 	if (!ok) {
 		drop_team(along_x, x);
 		drop_team(along_y, y);
@@ -301,7 +301,7 @@ std::vector<int> alike_in_color(const team &parent, int color)
 	};
 	std::vector<entry> entries;
 	for (int j = 0; j < parent.size; j++) {
-		const uint64_t v = told_word(parent, j);
+		const uint64_t v = exchanged_word(parent, j);
 		const int theirs = static_cast<int>(static_cast<uint32_t>(v >> 32));
 		if (theirs == kColorWrong)
 			return {};

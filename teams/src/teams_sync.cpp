@@ -54,7 +54,8 @@ void sync_central(team &t, uint64_t number)
 		return;
 	}
 	const int root = world_rank(t, 0);
-	uint64_t *arrived = &as_mine(t, 0, &mine->arrived)->number, *released = &as_mine(t, 0, &mine->released)->number;
+	uint64_t *arrived = &own_address(t, 0, &mine->arrived)->number,
+		 *released = &own_address(t, 0, &mine->released)->number;
 	if (g_job.add(arrived, 1, root) + 1 == count) {
 		g_job.set(arrived, 0, root);
 		g_job.set(released, number, root);
@@ -102,7 +103,7 @@ void sync_two_level(team &t, uint64_t number)
 void add_to_flag(team &t, int member, uint64_t *mine, uint64_t value)
 {
 	if (PGAS_LIKELY(is_near(t, member)))
-		pgas_add_release(there(t, member, mine), value); // pairs with await() in sync_set()
+		pgas_add_release(address_at(t, member, mine), value); // pairs with await() in sync_set()
 	else
 		g_job.add(mine, value, world_rank(t, member));
 }

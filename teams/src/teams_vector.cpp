@@ -19,7 +19,7 @@ void gather(team &t, void *dest, const void *source, size_t bytes, int root)
 		return push_and_tell(t, root, mine, source, bytes);
 	copy_own(mine, source, bytes);
 	for (int i = 1; i < t.size; i++)
-		hear_member(t, wrap(root + i, t.size));
+		await_member(t, wrap(root + i, t.size));
 }
 
 void scatter(team &t, void *dest, const void *source, size_t bytes, int root)
@@ -27,7 +27,7 @@ void scatter(team &t, void *dest, const void *source, size_t bytes, int root)
 	if (!bytes)
 		return;
 	if (t.me != root)
-		return hear_member(t, root);
+		return await_member(t, root);
 	const char *src = static_cast<const char *>(source);
 	for (int i = 1; i < t.size; i++) {
 		const int j = wrap(root + i, t.size);

@@ -158,7 +158,7 @@ teams::client client_of(const job &how, unsigned life)
 	body();
 	if (!bare) {
 		teams::sync(g_world);
-		EXPECT(!teams::awaited());
+		EXPECT(!teams::is_awaited());
 		teams::close();
 		EXPECT(g_calls.teams_new == g_calls.teams_free);
 	}

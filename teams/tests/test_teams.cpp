@@ -373,7 +373,7 @@ void awaited()
 {
 	teams::sync(g_world);
 	if (g_rank == 0)
-		while (!teams::awaited())
+		while (!teams::is_awaited())
 			sched_yield();
 	teams::sync(g_world);
 }

@@ -336,7 +336,7 @@ size_t stem_length(const char *name) noexcept
 }
 
 // Is this the name of a member of this family, whatever the number?
-bool in_family(const char *family, const char *name, size_t length) noexcept
+bool is_in_family(const char *family, const char *name, size_t length) noexcept
 {
 	const size_t stem = stem_length(family);
 	return length > stem && std::strncmp(name, family, stem) == 0 &&
@@ -424,7 +424,7 @@ void env_family(const char *name, void (*found)(const char *name, const char *va
 {
 	for (char **pos = environ; *pos; pos++) {
 		const char *end = std::strchr(*pos, '=');
-		if (!end || !in_family(name, *pos, static_cast<size_t>(end - *pos)))
+		if (!end || !is_in_family(name, *pos, static_cast<size_t>(end - *pos)))
 			continue;
 		char member[128];
 		std::snprintf(member, sizeof(member), "%.*s", static_cast<int>(end - *pos), *pos);
@@ -443,7 +443,7 @@ void env_unknown(void (*found)(const char *name, void *arg), void *arg) noexcept
 		bool known = false;
 		for (const variable &v : kVariables)
 			known = known || std::strcmp(name, v.name) == 0 ||
-				(v.kind == env_kind::family && in_family(v.name, name, std::strlen(name))) ||
+				(v.kind == env_kind::family && is_in_family(v.name, name, std::strlen(name))) ||
 				(v.old_name && std::strcmp(name, v.old_name) == 0);
 		if (!known)
 			found(name, arg);

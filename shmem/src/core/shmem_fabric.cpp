@@ -11,7 +11,7 @@ namespace shmem {
 namespace {
 
 // The provider itself reads or writes: usually this PE has nothing in flight.
-bool mapped(const context *c, int pe)
+bool is_mapped(const context *c, int pe)
 {
 	return pgas_hot_window(reinterpret_cast<const pgas_ep *>(c->ep), static_cast<uint64_t>(pe), 0, 1, PGAS_CHECKED);
 }
@@ -20,7 +20,7 @@ void finish_mapped(context *c, ssize_t rc, const char *what, int pe)
 {
 	if (PGAS_UNLIKELY(rc != 0))
 		fail_transfer(c, pe, rc, what);
-	if (const int err = g.net.ops->drain(c->ep))
+	if (const int err = g_shmem.net.ops->drain(c->ep))
 		fail_transfer(c, pe, err, what);
 }
 
@@ -31,7 +31,7 @@ void finish_far(const context *c, ssize_t rc, const char *what, int pe)
 }
 
 // The wire accepted it. Increment after the submission, so that a quiet that subtracts the count has waited for it.
-void finish_taken(context *c, ssize_t rc, const char *what, int pe)
+void finish_submitted(context *c, ssize_t rc, const char *what, int pe)
 {
 	finish_far(c, rc, what, pe);
 	pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
@@ -46,7 +46,7 @@ ssize_t retry(Call &&call)
 		const ssize_t rc = call();
 		if (rc != -FI_EAGAIN)
 			return rc;
-		if (!g.net.ops->progress(g.net.domain))
+		if (!g_shmem.net.ops->progress(g_shmem.net.domain))
 			wait_pause(polls);
 	}
 }
@@ -102,21 +102,21 @@ void put_mapped(context *c, void *dest, const void *source, size_t bytes, int pe
 void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
 	     uint64_t more)
 {
-	if (PGAS_LIKELY(bytes <= g.copy_limit && !more)) {
-		finish_taken(c, retry([&] {
-				     return c->ep->rma->inject(c->ep, source, bytes, static_cast<fi_addr_t>(pe),
-							       reinterpret_cast<uintptr_t>(dest), 0);
-			     }),
-			     name, pe);
+	if (PGAS_LIKELY(bytes <= g_shmem.copy_limit && !more)) {
+		finish_submitted(c, retry([&] {
+					 return c->ep->rma->inject(c->ep, source, bytes, static_cast<fi_addr_t>(pe),
+								   reinterpret_cast<uintptr_t>(dest), 0);
+				 }),
+				 name, pe);
 		return;
 	}
 	const transfer t(source, dest, bytes, pe);
-	const uint64_t copied = bytes <= g.copy_limit ? FI_INJECT : 0;
+	const uint64_t copied = bytes <= g_shmem.copy_limit ? FI_INJECT : 0;
 	if (when == until::reusable && !copied)
-		finish_taken(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE | more), name,
-			     pe);
+		finish_submitted(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE | more), name,
+				 pe);
 	else
-		finish_taken(c, retry([&] { return c->ep->rma->writemsg(c->ep, &t.m, copied | more); }), name, pe);
+		finish_submitted(c, retry([&] { return c->ep->rma->writemsg(c->ep, &t.m, copied | more); }), name, pe);
 }
 
 ssize_t amo_mapped(context *c, atomic_word &w, uint64_t *old, bool fetch)
@@ -136,11 +136,11 @@ ssize_t amo_mapped(context *c, atomic_word &w, uint64_t *old, bool fetch)
 }
 
 // False: nothing was done; the long way does it or reports the error.
-bool fetch_short(const context *c, const void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
-		 uint64_t compare, uint64_t *old)
+bool try_fetch_word(const context *c, const void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
+		    uint64_t compare, uint64_t *old)
 {
-	return g.net.ops->fetch_word(c->ep, reinterpret_cast<uintptr_t>(target), type, op, value, compare,
-				     static_cast<fi_addr_t>(pe), old) == 0;
+	return g_shmem.net.ops->fetch_word(c->ep, reinterpret_cast<uintptr_t>(target), type, op, value, compare,
+					   static_cast<fi_addr_t>(pe), old) == 0;
 }
 
 } // namespace
@@ -148,7 +148,7 @@ bool fetch_short(const context *c, const void *target, int pe, fi_datatype type,
 void fabric_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
 		uint64_t more)
 {
-	if (mapped(c, pe))
+	if (is_mapped(c, pe))
 		put_mapped(c, dest, source, bytes, pe, name);
 	else
 		put_far(c, dest, source, bytes, pe, name, when, more);
@@ -157,14 +157,14 @@ void fabric_put(context *c, void *dest, const void *source, size_t bytes, int pe
 void fabric_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
 {
 	const transfer t(dest, source, bytes, pe);
-	if (mapped(c, pe))
+	if (is_mapped(c, pe))
 		finish_mapped(c, retry([&] {
 				      return c->ep->rma->read(c->ep, dest, bytes, nullptr, static_cast<fi_addr_t>(pe),
 							      reinterpret_cast<uintptr_t>(source), 0, nullptr);
 			      }),
 			      name, pe);
 	else if (when == until::taken)
-		finish_taken(c, retry([&] { return c->ep->rma->readmsg(c->ep, &t.m, 0); }), name, pe);
+		finish_submitted(c, retry([&] { return c->ep->rma->readmsg(c->ep, &t.m, 0); }), name, pe);
 	else
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
@@ -175,9 +175,9 @@ uint64_t fabric_amo(context *c, void *target, int pe, fi_datatype type, fi_op op
 	uint64_t old = 0;
 	atomic_word w(&value, &compare, &old, target, pe, type, op);
 	const fi_ops_atomic *amo = c->ep->atomic;
-	if (mapped(c, pe))
+	if (is_mapped(c, pe))
 		finish_mapped(c, amo_mapped(c, w, &old, fetch), name, pe);
-	else if ((fetch || op == FI_CSWAP) && fetch_short(c, target, pe, type, op, value, compare, &old))
+	else if ((fetch || op == FI_CSWAP) && try_fetch_word(c, target, pe, type, op, value, compare, &old))
 		return old;
 	else if (op == FI_CSWAP)
 		finish_far(c, amo->compwritemsg(c->ep, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1, FI_PGAS_WAIT),
@@ -185,11 +185,11 @@ uint64_t fabric_amo(context *c, void *target, int pe, fi_datatype type, fi_op op
 	else if (fetch)
 		finish_far(c, amo->readwritemsg(c->ep, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT), name, pe);
 	else
-		finish_taken(c, retry([&] {
-				     return amo->inject(c->ep, &value, 1, static_cast<fi_addr_t>(pe),
-							reinterpret_cast<uintptr_t>(target), 0, type, op);
-			     }),
-			     name, pe);
+		finish_submitted(c, retry([&] {
+					 return amo->inject(c->ep, &value, 1, static_cast<fi_addr_t>(pe),
+							    reinterpret_cast<uintptr_t>(target), 0, type, op);
+				 }),
+				 name, pe);
 	return old;
 }
 
@@ -198,17 +198,17 @@ void fabric_signal(context *c, uint64_t *target, int pe, fi_op op, uint64_t valu
 {
 	atomic_word w(&value, nullptr, nullptr, target, pe, FI_UINT64, op);
 	pgas_fence_stores(); // data before signal
-	if (mapped(c, pe))
+	if (is_mapped(c, pe))
 		finish_mapped(c, amo_mapped(c, w, nullptr, false), name, pe);
 	else
-		finish_taken(c, retry([&] { return c->ep->atomic->writemsg(c->ep, &w.m, FI_INJECT | FI_FENCE); }), name,
-			     pe);
+		finish_submitted(c, retry([&] { return c->ep->atomic->writemsg(c->ep, &w.m, FI_INJECT | FI_FENCE); }),
+				 name, pe);
 }
 
 // Asking the provider about a PE of another host would connect to it. Fake hosts are one host.
 bool on_other_host(int pe)
 {
-	return g.hosts && !g.env.fake_hosts.hosts && g.hosts[pe] != g.hosts[g.my_pe];
+	return g_shmem.hosts && !g_shmem.env.fake_hosts.hosts && g_shmem.hosts[pe] != g_shmem.hosts[g_shmem.my_pe];
 }
 
 void *host_pointer(const void *ptr, int pe)
@@ -216,11 +216,11 @@ void *host_pointer(const void *ptr, int pe)
 	void *base = nullptr;
 	if (on_other_host(pe))
 		return nullptr;
-	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
+	if (g_shmem.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
 		note_far(); // nor will the peer have mapped ours
 		return nullptr;
 	}
-	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);
+	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g_shmem.base);
 }
 
 } // namespace shmem

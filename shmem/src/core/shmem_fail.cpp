@@ -28,14 +28,14 @@ void fail(const char *routine, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
 	va_end(args);
-	if (g.tool && g.initialized)
-		g.tool->ending(text);
-	if (g.env.backtrace)
+	if (g_shmem.tool && g_shmem.initialized)
+		g_shmem.tool->ending(text);
+	if (g_shmem.env.backtrace)
 		backtrace_print();
-	if (g.initialized)
+	if (g_shmem.initialized)
 		pgas_boot_abort(1, text); // the number of the PE is added when it is printed
-	if (g.my_pe >= 0)
-		fprintf(stderr, "PE %d: ", g.my_pe);
+	if (g_shmem.my_pe >= 0)
+		fprintf(stderr, "PE %d: ", g_shmem.my_pe);
 	fprintf(stderr, "%s\n", text);
 	_exit(1);
 }
@@ -58,17 +58,17 @@ void fail_transfer(const context *c, int pe, ssize_t rc, const char *routine)
 		nanosleep(&patience, nullptr);
 	}
 	char why[200];
-	if (!gone || !g.net.ops->reason(c->ep, static_cast<fi_addr_t>(pe), why, sizeof why))
+	if (!gone || !g_shmem.net.ops->reason(c->ep, static_cast<fi_addr_t>(pe), why, sizeof why))
 		snprintf(why, sizeof why, "%s", pgas_strerror(err));
-	if (gone && g.host_names)
-		fail(routine, "PE %d on %s is lost: %s", world, g.host_names[world], why);
+	if (gone && g_shmem.host_names)
+		fail(routine, "PE %d on %s is lost: %s", world, g_shmem.host_names[world], why);
 	fail(routine, "to PE %d: %s", world, why);
 }
 
 void check_lost(const context *c, const char *routine)
 {
 	fi_addr_t dest = 0;
-	const int err = g.net.ops->failed(c->ep, &dest);
+	const int err = g_shmem.net.ops->failed(c->ep, &dest);
 	if (PGAS_LIKELY(!err))
 		return;
 	if (dest >= static_cast<fi_addr_t>(c->owner->size))
@@ -78,14 +78,14 @@ void check_lost(const context *c, const char *routine)
 
 void check_running(const char *routine)
 {
-	if (PGAS_UNLIKELY(!g.initialized))
-		fail(routine, g.finalized ? "called after shmem_finalize" : "called before shmem_init");
+	if (PGAS_UNLIKELY(!g_shmem.initialized))
+		fail(routine, g_shmem.finalized ? "called after shmem_finalize" : "called before shmem_init");
 }
 
 void check_pe(const char *routine, int pe)
 {
-	if (PGAS_UNLIKELY(pe < 0 || pe >= g.n_pes))
-		fail(routine, "PE number %d is outside 0..%d", pe, g.n_pes - 1);
+	if (PGAS_UNLIKELY(pe < 0 || pe >= g_shmem.n_pes))
+		fail(routine, "PE number %d is outside 0..%d", pe, g_shmem.n_pes - 1);
 }
 
 } // namespace shmem

@@ -6,7 +6,7 @@
 
 namespace shmem {
 
-constinit state g;
+constinit state g_shmem;
 constinit team g_teams[2] = {};
 
 namespace {
@@ -48,7 +48,7 @@ context g_own = SHMEM_NOWHERE;
 
 pgas_ep *front_for(fid_ep *ep)
 {
-	return reinterpret_cast<pgas_ep *>(g.env.debug || g.devices ? closed_endpoint() : ep);
+	return reinterpret_cast<pgas_ep *>(g_shmem.env.debug || g_shmem.devices ? closed_endpoint() : ep);
 }
 
 // Inlined calls (shmem_inline.h) and ours use the same windows.
@@ -56,7 +56,7 @@ void set_default(fid_ep *ep)
 {
 	g_default.ep = ep;
 	g_default.front = front_for(ep);
-	g_default.plain = ep != closed_endpoint() && !g.devices;
+	g_default.plain = ep != closed_endpoint() && !g_shmem.devices;
 	g_own.ep = ep;
 	g_own.plain = g_default.plain;
 	g_own.front = g_default.front;

@@ -131,7 +131,7 @@ struct state {
 
 #define SHMEM_HIDDEN                                                                                                   \
 	__attribute__((visibility("hidden"))) // extern declarations need this explicitly, or accesses use the GOT
-extern SHMEM_HIDDEN state g;
+extern SHMEM_HIDDEN state g_shmem;
 extern SHMEM_HIDDEN context g_contexts[2];           // handles 0 and SHMEM_IMPL_CTX_DEFAULT
 inline constexpr context &g_default = g_contexts[1]; // SHMEM_CTX_DEFAULT; the one before it never has a window
 extern SHMEM_HIDDEN context g_own; // for the library's own operations; no quiet of the program waits for them
@@ -183,15 +183,15 @@ inline team *live_team(shmem_team_t handle)
 // One thread may set it while others wait according to it.
 inline bool is_far()
 {
-	return pgas_load_relaxed(&g.far);
+	return pgas_load_relaxed(&g_shmem.far);
 }
 inline void note_far()
 {
 	if (!is_far())
-		pgas_store_relaxed(&g.far, true);
+		pgas_store_relaxed(&g_shmem.far, true);
 }
 // An operation of this context was handed to a wire and may still be in flight. Unlike is_far() this is never wrong.
-inline bool may_be_under_way(const context &c)
+inline bool has_pending(const context &c)
 {
 	return pgas_load_relaxed(&c.pending) != 0;
 }

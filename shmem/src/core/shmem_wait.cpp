@@ -19,17 +19,18 @@ constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
 // Sleeps until something arrives from another host, or briefly.
 void nap_far(unsigned &polls)
 {
-	pgas::far_nap(polls, g.oversubscribed, [](uint64_t ns) { return g.net.ops->wait(g.net.domain, ns) == 1; });
+	pgas::far_nap(polls, g_shmem.oversubscribed,
+		      [](uint64_t ns) { return g_shmem.net.ops->wait(g_shmem.net.domain, ns) == 1; });
 	check_lost(&g_default, "waiting");
 }
 
 // The word may come from anywhere: each poll is also one of the link.
 void pause_far(unsigned &polls)
 {
-	if (polls >= pgas::far_looks(g.oversubscribed))
+	if (polls >= pgas::far_looks(g_shmem.oversubscribed))
 		return nap_far(polls);
-	polls = g.net.ops->progress(g.net.domain) == 1 ? 0 : polls + 1;
-	if (g.oversubscribed || polls > pgas::kFarSpins)
+	polls = g_shmem.net.ops->progress(g_shmem.net.domain) == 1 ? 0 : polls + 1;
+	if (g_shmem.oversubscribed || polls > pgas::kFarSpins)
 		sched_yield();
 }
 
@@ -40,7 +41,7 @@ constexpr unsigned kNearPolls = 32;
 
 void act_for_peers()
 {
-	if (g.net.ops->progress(g.net.domain) == 1)
+	if (g_shmem.net.ops->progress(g_shmem.net.domain) == 1)
 		note_far();
 }
 
@@ -49,16 +50,16 @@ void wait_pause(unsigned &polls)
 	if (PGAS_UNLIKELY(is_far()))
 		return pause_far(polls);
 	pgas_backoff wait{polls};
-	pgas_backoff_turn(&wait, g.oversubscribed ? &kCrowded : &kSpare);
+	pgas_backoff_turn(&wait, g_shmem.oversubscribed ? &kCrowded : &kSpare);
 	polls = wait.polls;
 }
 
 void wait_pause_near(unsigned &polls)
 {
-	const pgas_backoff_rule &rule = g.oversubscribed ? kCrowded : kSpare;
+	const pgas_backoff_rule &rule = g_shmem.oversubscribed ? kCrowded : kSpare;
 	if (PGAS_UNLIKELY(is_far())) {
 		if (polls >= rule.spins + rule.yields) { // arrivals need us now
-			unsigned naps = pgas::far_looks(g.oversubscribed);
+			unsigned naps = pgas::far_looks(g_shmem.oversubscribed);
 			return nap_far(naps);
 		}
 		if (polls < rule.spins && polls % kNearPolls == kNearPolls - 1)

@@ -41,12 +41,12 @@ void finish_one(devices::kind &k, const char *name)
 // --- the kind of local memory ----------------------------------------------------------------------------------------
 
 // Stack and symmetric heap are host memory, so no driver needs to be asked about them.
-bool surely_host(const void *ptr)
+bool is_surely_host(const void *ptr)
 {
 	const auto addr = reinterpret_cast<uintptr_t>(ptr), here = reinterpret_cast<uintptr_t>(&addr);
 	constexpr size_t kStack = size_t{1} << 16;
-	return addr - here + kStack / 2 < kStack || addr - g.heap_part.addr < g.heap_part.bytes ||
-	       addr - g.data.addr < g.data.bytes;
+	return addr - here + kStack / 2 < kStack || addr - g_shmem.heap_part.addr < g_shmem.heap_part.bytes ||
+	       addr - g_shmem.data.addr < g_shmem.data.bytes;
 }
 
 // The kind of local memory: of a partition, or of memory that the program itself allocated from the driver. Null for
@@ -55,7 +55,7 @@ devices::kind *kind_of(const void *ptr)
 {
 	if (const partition *p = device_of(ptr))
 		return p->kind;
-	if (surely_host(ptr))
+	if (is_surely_host(ptr))
 		return nullptr;
 	for (int i = 0; i < g_partitions.count; i++)
 		if (devices::kind *k = g_partitions.all[i].kind; k && k->owns(ptr))
@@ -66,9 +66,9 @@ devices::kind *kind_of(const void *ptr)
 // --- one transfer ----------------------------------------------------------------------------------------------------
 
 // The address at which the CPU can access these bytes of the device; null if it cannot.
-void *by_cpu(const partition *p, const void *ptr, int pe)
+void *cpu_address(const partition *p, const void *ptr, int pe)
 {
-	const devices::region &r = pe == g.my_pe ? p->mine : p->peers[pe];
+	const devices::region &r = pe == g_shmem.my_pe ? p->mine : p->peers[pe];
 	return r.cpu ? static_cast<char *>(r.cpu) + (reinterpret_cast<uintptr_t>(ptr) - p->mine.addr) : nullptr;
 }
 
@@ -98,7 +98,7 @@ size_t measure_cpu_limit(partition &p, const char *name)
 bool cpu_is_better(partition &p, size_t bytes, const char *name)
 {
 	if (PGAS_UNLIKELY(!p.cpu_limit))
-		p.cpu_limit = g.env.device_cpu_limit ? g.env.device_cpu_limit : measure_cpu_limit(p, name);
+		p.cpu_limit = g_shmem.env.device_cpu_limit ? g_shmem.env.device_cpu_limit : measure_cpu_limit(p, name);
 	return bytes <= p.cpu_limit;
 }
 
@@ -146,7 +146,7 @@ void bounce(const transfer &t, devices::kind &here, Far &&far)
 }
 
 // Both are device memory, of different kinds.
-void between_kinds(const transfer &t, devices::kind &there_kind, void *there, devices::kind &here_kind)
+void copy_between_kinds(const transfer &t, devices::kind &there_kind, void *there, devices::kind &here_kind)
 {
 	bounce(t, here_kind, [&](char *room, size_t pos, size_t n) {
 		const devices::piece out{static_cast<char *>(there) + pos, room, n},
@@ -157,7 +157,7 @@ void between_kinds(const transfer &t, devices::kind &there_kind, void *there, de
 }
 
 // To another host by the network alone. A put is complete at the next quiet.
-bool direct(const transfer &t, const devices::kind *here)
+bool copy_by_network(const transfer &t, const devices::kind *here)
 {
 	if (!is_far() || !on_other_host(t.world) ||
 	    !device_far_direct(t.remote, t.local, !here, t.bytes, t.world, t.is_put, t.name))
@@ -168,7 +168,7 @@ bool direct(const transfer &t, const devices::kind *here)
 }
 
 // The peer's host memory, on which we may have no window.
-void with_host(const transfer &t, devices::kind &here)
+void copy_with_host(const transfer &t, devices::kind &here)
 {
 	if (void *there = host_pointer(t.remote, t.world)) {
 		const devices::piece one = t.from_to(there, t.local);
@@ -176,7 +176,7 @@ void with_host(const transfer &t, devices::kind &here)
 		finish_one(here, t.name);
 		return;
 	}
-	if (direct(t, &here))
+	if (copy_by_network(t, &here))
 		return;
 	bounce(t, here, [&](char *room, size_t pos, size_t n) {
 		char *there = static_cast<char *>(t.remote) + pos;
@@ -188,9 +188,9 @@ void with_host(const transfer &t, devices::kind &here)
 }
 
 // Another host: the owner copies on our request. A put is complete at the next quiet.
-void with_far(const transfer &t, partition &p, devices::kind *here)
+void copy_with_far(const transfer &t, partition &p, devices::kind *here)
 {
-	if (direct(t, here))
+	if (copy_by_network(t, here))
 		return;
 	const auto far = [&](char *host, size_t pos, size_t n) {
 		char *there = static_cast<char *>(t.remote) + pos;
@@ -225,19 +225,19 @@ bool move(const transfer &t)
 		return false;
 	make_progress();
 	if (!p) {
-		with_host(t, *here);
+		copy_with_host(t, *here);
 		return true;
 	}
 	if (PGAS_UNLIKELY(is_far()) && on_other_host(t.world)) {
-		with_far(t, *p, here);
+		copy_with_far(t, *p, here);
 		return true;
 	}
 	void *there = device_peer(*p, t.remote, t.world, t.name);
 	if (here && here != p->kind) {
-		between_kinds(t, *p->kind, there, *here);
+		copy_between_kinds(t, *p->kind, there, *here);
 		return true;
 	}
-	if (void *cpu = here ? nullptr : by_cpu(p, t.remote, t.world); cpu && cpu_is_better(*p, t.bytes, t.name)) {
+	if (void *cpu = here ? nullptr : cpu_address(p, t.remote, t.world); cpu && cpu_is_better(*p, t.bytes, t.name)) {
 		copy_by_cpu(t, cpu);
 		return true;
 	}
@@ -331,9 +331,9 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 		return;
 	}
 	if (dst && src && dst != src) {
-		const transfer t{&g_default,      dest, const_cast<void *>(source), bytes, 0, g.my_pe, true,
+		const transfer t{&g_default,      dest, const_cast<void *>(source), bytes, 0, g_shmem.my_pe, true,
 				 until::reusable, name};
-		between_kinds(t, *dst, dest, *src);
+		copy_between_kinds(t, *dst, dest, *src);
 		return;
 	}
 	devices::kind &k = dst ? *dst : *src;
@@ -352,7 +352,7 @@ void device_read(void *dst, const void *src, size_t bytes)
 		pgas_fence_acquire();
 		return;
 	}
-	if (const void *cpu = by_cpu(p, src, g.my_pe)) {
+	if (const void *cpu = cpu_address(p, src, g_shmem.my_pe)) {
 		pgas_copy_in(dst, cpu, bytes);
 		pgas_fence_acquire();
 		return;

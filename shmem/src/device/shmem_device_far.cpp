@@ -64,7 +64,7 @@ struct {
 
 size_t staging_bytes()
 {
-	return g_far.slot * static_cast<size_t>(g.n_pes);
+	return g_far.slot * static_cast<size_t>(g_shmem.n_pes);
 }
 
 // --- the owner -------------------------------------------------------------------------------------------------------
@@ -125,17 +125,17 @@ int serve(void *, const void *bytes, size_t len)
 			       o.staged == kNowhere ? nullptr : g_far.staging + o.staged);
 	if (rc == 0)
 		return 0;
-	fprintf(stderr, "PE %d: partition %d, for a PE on another host: %s: %s\n", g.my_pe, p.wish.id, p.kind->name(),
-		p.kind->last_error());
+	fprintf(stderr, "PE %d: partition %d, for a PE on another host: %s: %s\n", g_shmem.my_pe, p.wish.id,
+		p.kind->name(), p.kind->last_error());
 	return -FI_EIO;
 }
 
 // --- the initiator ---------------------------------------------------------------------------------------------------
 
 // Our slot in any PE's staging memory, as a local symmetric address.
-char *slot()
+char *own_slot()
 {
-	return g_far.staging + static_cast<size_t>(g.my_pe) * g_far.slot;
+	return g_far.staging + static_cast<size_t>(g_shmem.my_pe) * g_far.slot;
 }
 
 uint64_t staged_at(const char *pos)
@@ -148,7 +148,7 @@ void wait_for_orders(const char *name)
 	if (!g_far.sent)
 		return;
 	g_far.sent = false;
-	g.net.ops->drain(g_own.ep);
+	g_shmem.net.ops->drain(g_own.ep);
 	check_lost(&g_own, name);
 }
 
@@ -163,7 +163,7 @@ void send(const far_order &o, const void *here, int pe, const char *name)
 	ssize_t rc;
 	while ((rc = g_own.ep->rma->inject(g_own.ep, bytes, sizeof o + more, static_cast<fi_addr_t>(pe), 0,
 					   kGateKey)) == -FI_EAGAIN)
-		if (!g.net.ops->progress(g.net.domain))
+		if (!g_shmem.net.ops->progress(g_shmem.net.domain))
 			wait_pause(polls);
 	if (rc != 0)
 		fail(name, "to PE %d: %s", pe, pgas_strerror(static_cast<int>(-rc)));
@@ -205,9 +205,9 @@ fid_mr *register_partition(const partition &p)
 	if (a.iface == FI_HMEM_CUDA && number > 0)
 		a.device.cuda = number;
 	fid_mr *mr = nullptr;
-	if (fi_mr_regattr(g.net.domain, &a, 0, &mr) != 0)
+	if (fi_mr_regattr(g_shmem.net.domain, &a, 0, &mr) != 0)
 		return nullptr;
-	if (g.net.ops->mr_direct(mr) == 1)
+	if (g_shmem.net.ops->mr_direct(mr) == 1)
 		return mr;
 	fi_close(&mr->fid);
 	return nullptr;
@@ -216,12 +216,12 @@ fid_mr *register_partition(const partition &p)
 void open_direct(const char *name)
 {
 	const auto count = static_cast<size_t>(g_partitions.count);
-	g_far.reached = static_cast<uint64_t *>(g.heap_.alloc(count * sizeof(uint64_t)));
+	g_far.reached = static_cast<uint64_t *>(g_shmem.heap_.alloc(count * sizeof(uint64_t)));
 	if (!g_far.reached)
 		fail(name, "the symmetric heap has no room; use a larger SHMEM_SYMMETRIC_SIZE");
 	g_far.regions = new fid_mr *[count]();
-	g_far.known = new signed char[count * static_cast<size_t>(g.n_pes)];
-	memset(g_far.known, -1, count * static_cast<size_t>(g.n_pes));
+	g_far.known = new signed char[count * static_cast<size_t>(g_shmem.n_pes)];
+	memset(g_far.known, -1, count * static_cast<size_t>(g_shmem.n_pes));
 	for (size_t i = 0; i < count; i++) {
 		const partition &p = g_partitions.all[i];
 		if (p.kind && interface_of(p.wish.kind) != FI_HMEM_SYSTEM)
@@ -278,7 +278,7 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 	m.addr = static_cast<fi_addr_t>(pe);
 	m.rma_iov = &place;
 	m.rma_iov_count = 1;
-	const fi_ops_rma &ops = *g.net.ops->device_rma;
+	const fi_ops_rma &ops = *g_shmem.net.ops->device_rma;
 	const ssize_t rc = is_put ? ops.writemsg(g_own.ep, &m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE)
 				  : ops.readmsg(g_own.ep, &m, FI_PGAS_WAIT);
 	if (rc != 0)
@@ -290,19 +290,21 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 // The heap is empty, so all PEs get the same offset. Untouched slots stay unbacked.
 void device_far_open(const char *name)
 {
-	if (!is_far() || !g.devices)
+	if (!is_far() || !g_shmem.devices)
 		return;
 	if (device_far_wanted())
 		open_direct(name);
-	const size_t all = std::min(g.env.symmetric_size / 8, size_t{256} << 20) / static_cast<size_t>(g.n_pes);
+	const size_t all = std::min(g_shmem.env.symmetric_size / 8, size_t{256} << 20) /
+			   static_cast<size_t>(g_shmem.n_pes);
 	g_far.slot = std::min(kMostSlot, all / 64 * 64);
-	if (g_far.slot < kLeastSlot || !(g_far.staging = static_cast<char *>(g.heap_.alloc(staging_bytes()))))
+	if (g_far.slot < kLeastSlot || !(g_far.staging = static_cast<char *>(g_shmem.heap_.alloc(staging_bytes()))))
 		fail(name,
 		     "an eighth of the symmetric heap is too small to stage device memory for %d PEs; use a larger "
 		     "SHMEM_SYMMETRIC_SIZE",
-		     g.n_pes);
+		     g_shmem.n_pes);
 	require(name, "the gate for device memory",
-		g.net.ops->mr_reg_gate(g.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr, &g_far.gate));
+		g_shmem.net.ops->mr_reg_gate(g_shmem.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr,
+					     &g_far.gate));
 }
 
 void device_far_close()
@@ -341,9 +343,9 @@ void device_far_put(partition &p, void *remote, const void *source, size_t bytes
 		const size_t n = std::min(half, bytes - pos);
 		if (turn % 2 == 0)
 			wait_for_orders(name); // both halves are free afterwards
-		char *room = slot() + kResultBytes + turn % 2 * half;
+		char *room = own_slot() + kResultBytes + turn % 2 * half;
 		fabric_put(&g_own, room, static_cast<const char *>(source) + pos, n, pe, name, until::reusable);
-		g.net.ops->fence(g_own.ep);
+		g_shmem.net.ops->fence(g_own.ep);
 		far_order o = order_for(request::put_staged, p, static_cast<char *>(remote) + pos, n);
 		o.staged = staged_at(room);
 		send(o, nullptr, pe, name);
@@ -354,7 +356,7 @@ void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, 
 {
 	const pgas::mutex_holder alone(g_far.mutex);
 	const size_t half = (g_far.slot - kResultBytes) / 2;
-	char *const rooms[] = {slot() + kResultBytes, slot() + kResultBytes + half};
+	char *const rooms[] = {own_slot() + kResultBytes, own_slot() + kResultBytes + half};
 	const auto ask = [&](size_t pos, const char *room) {
 		far_order o = order_for(request::get_staged, p, static_cast<const char *>(remote) + pos,
 					std::min(half, bytes - pos));
@@ -382,12 +384,12 @@ void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes
 	o.value = value;
 	o.compare = compare;
 	if (old)
-		o.staged = staged_at(slot());
+		o.staged = staged_at(own_slot());
 	send(o, nullptr, pe, name);
 	if (!old)
 		return;
 	wait_for_orders(name);
-	fabric_get(&g_own, old, slot(), sizeof *old, pe, name);
+	fabric_get(&g_own, old, own_slot(), sizeof *old, pe, name);
 }
 
 } // namespace shmem

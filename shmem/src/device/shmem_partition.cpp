@@ -23,7 +23,7 @@ partition *find(int id)
 	return nullptr;
 }
 
-partition &must_find(const char *routine, int id)
+partition &require_partition(const char *routine, int id)
 {
 	check_running(routine);
 	partition *p = find(id);
@@ -52,7 +52,7 @@ void *partition_allocate(partition &p, size_t bytes, size_t align)
 {
 	if (!bytes)
 		return nullptr;
-	const pgas::mutex_holder lock(g.heap_mutex);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
 	const uint64_t offset = p.pool.alloc(bytes, align);
 	order_note(p, 1, bytes, align);
 	if (offset == devices::pool::kNone)
@@ -73,7 +73,7 @@ void *partition_allocate_zeros(const char *routine, partition &p, size_t count, 
 
 bool partition_release(partition &p, void *ptr)
 {
-	const pgas::mutex_holder lock(g.heap_mutex);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
 	const uint64_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
 	if (offset >= p.mine.bytes || !p.pool.release(offset))
 		return false;
@@ -87,16 +87,16 @@ using namespace shmem;
 
 SHMEM_NAME(void *, shmem_partition_malloc, (size_t size, int id))
 {
-	return partition_allocate(must_find("shmem_partition_malloc", id), size, 0);
+	return partition_allocate(require_partition("shmem_partition_malloc", id), size, 0);
 }
 SHMEM_NAME(void *, shmem_partition_calloc, (size_t count, size_t size, int id))
 {
-	partition &p = must_find("shmem_partition_calloc", id);
+	partition &p = require_partition("shmem_partition_calloc", id);
 	return partition_allocate_zeros("shmem_partition_calloc", p, count, size);
 }
 SHMEM_NAME(void *, shmem_partition_align, (size_t alignment, size_t size, int id))
 {
-	partition &p = must_find("shmem_partition_align", id);
+	partition &p = require_partition("shmem_partition_align", id);
 	return is_alignment(alignment) ? partition_allocate(p, size, alignment) : nullptr;
 }
 SHMEM_NAME(void, shmem_partition_free, (void *ptr))
@@ -134,7 +134,7 @@ SHMEM_NAME(size_t, shmemx_partition_size, (int id))
 SHMEM_NAME(size_t, shmemx_partition_free_bytes, (int id))
 {
 	check_running("shmemx_partition_free_bytes");
-	const pgas::mutex_holder lock(g.heap_mutex);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
 	const partition *p = find(id);
 	return p ? p->pool.stats().free_bytes : 0;
 }

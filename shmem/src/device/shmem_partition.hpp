@@ -31,7 +31,7 @@ struct partition {
 	int index = 0;                    // among the partitions of the job
 	devices::kind *kind = nullptr;    // null: host memory
 	devices::region mine{};           // host memory: only addr and bytes
-	devices::pool pool;               // protected by g.heap_mutex
+	devices::pool pool;               // protected by g_shmem.heap_mutex
 	devices::region *peers = nullptr; // by PE; bytes is 0 until the region is open, and written last
 	uint64_t *devices = nullptr;      // by PE: which device it is on, across all hosts; 0: unknown yet
 	int fd = -1;                      // host memory: its file
@@ -58,9 +58,9 @@ extern SHMEM_HIDDEN partition_table g_partitions;
 
 // --- at init and finalize, in this order -----------------------------------------------------------------------------
 
-// Reads the environment; sets g.devices and the size of the heap. device_asked: the program wants a device heap.
+// Reads the environment; sets g_shmem.devices and the size of the heap. device_asked: the program wants a device heap.
 void partitions_read(bool device_asked);
-bool partitions_can();                 // false: no device for the partition whose size was not given
+bool can_have_partitions();            // false: no device for the partition whose size was not given
 void partitions_agree(bool all_can);   // drops that partition, unless all PEs can have it
 size_t partitions_host_bytes();        // of the address space after the heap
 uint64_t partitions_fingerprint();     // the same on all PEs, or init fails
@@ -72,7 +72,7 @@ void partitions_close();
 // --- SHMEM_DEBUG: do all PEs make the same calls? --------------------------------------------------------------------
 
 size_t order_bytes();
-void order_note(const partition &p, uint64_t what, size_t bytes, size_t align); // g.heap_mutex is held
+void order_note(const partition &p, uint64_t what, size_t bytes, size_t align); // g_shmem.heap_mutex is held
 void order_compare(const char *name, const void *ptr, int pe);                  // ends the job when they do not
 
 // --- which partition contains an address? ----------------------------------------------------------------------------

@@ -121,13 +121,13 @@ void open_device(partition &p, int local_rank)
 	if (p.kind->allocate(p.wish.bytes, p.wish.page_bytes, p.mine) != 0)
 		fail(kRoutine, "partition %d: %s has no %zu bytes: %s", p.wish.id, p.kind->name(), p.wish.bytes,
 		     p.kind->last_error());
-	p.peers = new devices::region[static_cast<size_t>(g.n_pes)];
-	p.devices = new uint64_t[static_cast<size_t>(g.n_pes)]{};
+	p.peers = new devices::region[static_cast<size_t>(g_shmem.n_pes)];
+	p.devices = new uint64_t[static_cast<size_t>(g_shmem.n_pes)]{};
 }
 
 void close_device(partition &p)
 {
-	for (int pe = 0; pe < g.n_pes; pe++)
+	for (int pe = 0; pe < g_shmem.n_pes; pe++)
 		if (p.peers[pe].bytes)
 			p.kind->drop(p.peers[pe]);
 	delete[] p.peers;
@@ -158,7 +158,7 @@ bool is_host(const partition &p)
 
 void set_wishes(const std::vector<partition_wish> &wishes)
 {
-	g.devices = false;
+	g_shmem.devices = false;
 	g_partitions.device_heap = nullptr;
 	g_partitions.count = static_cast<int>(wishes.size());
 	g_partitions.all = wishes.empty() ? nullptr : new partition[wishes.size()];
@@ -166,11 +166,11 @@ void set_wishes(const std::vector<partition_wish> &wishes)
 		partition &p = g_partitions.all[i];
 		p.wish = wishes[static_cast<size_t>(i)];
 		p.index = i;
-		g.devices |= !is_host(p);
+		g_shmem.devices |= !is_host(p);
 		if (p.wish.device_heap)
 			g_partitions.device_heap = &p;
 	}
-	if (g.devices)
+	if (g_shmem.devices)
 		stage_read(kRoutine);
 }
 
@@ -187,12 +187,12 @@ void partitions_read(bool device_asked)
 		fail(kRoutine, "%s", why);
 	g_partitions = {};
 	g_partitions.spaces = spaces;
-	g.env.symmetric_size = spaces.heap_bytes;
+	g_shmem.env.symmetric_size = spaces.heap_bytes;
 	set_wishes(wishes);
 }
 
 // Only opens and closes a driver: which device this PE uses is known once the other PEs are.
-bool partitions_can()
+bool can_have_partitions()
 {
 	const partition *p = g_partitions.device_heap;
 	if (!p || !p->wish.if_there)
@@ -265,15 +265,15 @@ void partitions_open(int local_rank)
 // The heap is empty, so all PEs get the same offset.
 void partitions_publish(bool threads)
 {
-	if (!g.devices && (!g_partitions.count || !g.env.debug))
+	if (!g_shmem.devices && (!g_partitions.count || !g_shmem.env.debug))
 		return;
 	device_far_open(kRoutine);
-	if (g.devices)
+	if (g_shmem.devices)
 		stage_open(threads);
 	const size_t for_handles = static_cast<size_t>(g_partitions.count) * sizeof(devices::handle);
-	const size_t for_lengths = static_cast<size_t>(g.n_pes) * sizeof(uint64_t);
+	const size_t for_lengths = static_cast<size_t>(g_shmem.n_pes) * sizeof(uint64_t);
 	const size_t bytes = for_handles + for_lengths + order_bytes();
-	auto *own = static_cast<char *>(g.heap_.alloc(bytes));
+	auto *own = static_cast<char *>(g_shmem.heap_.alloc(bytes));
 	g_partitions.handles = reinterpret_cast<devices::handle *>(own);
 	g_partitions.lengths = reinterpret_cast<uint64_t *>(own + for_handles);
 	if (!own)
@@ -307,7 +307,7 @@ void partitions_close()
 	stage_close();
 	delete[] g_partitions.all;
 	g_partitions = {};
-	g.devices = false;
+	g_shmem.devices = false;
 }
 
 } // namespace shmem

@@ -25,12 +25,12 @@ struct partition_order {
 
 size_t order_bytes()
 {
-	return g.env.debug ? static_cast<size_t>(g_partitions.count) * sizeof(partition_order) : 0;
+	return g_shmem.env.debug ? static_cast<size_t>(g_partitions.count) * sizeof(partition_order) : 0;
 }
 
 void order_note(const partition &p, uint64_t what, size_t bytes, size_t align)
 {
-	if (!g.env.debug || !g_partitions.orders)
+	if (!g_shmem.env.debug || !g_partitions.orders)
 		return;
 	partition_order &mine = g_partitions.orders[p.index];
 	const uint64_t before = mine.count ? mine.sums[(mine.count - 1) % kKept] : 0;
@@ -42,7 +42,7 @@ void order_note(const partition &p, uint64_t what, size_t bytes, size_t align)
 void order_compare(const char *name, const void *ptr, int pe)
 {
 	const partition *p = partition_of(ptr);
-	if (!p || !g_partitions.orders || pe == g.my_pe)
+	if (!p || !g_partitions.orders || pe == g_shmem.my_pe)
 		return;
 	partition_order &mine = g_partitions.orders[p->index];
 	uint64_t theirs = 0;

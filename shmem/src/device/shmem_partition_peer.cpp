@@ -38,7 +38,7 @@ pthread_mutex_t g_open_mutex = PTHREAD_MUTEX_INITIALIZER;
 void *device_peer(partition &p, const void *ptr, int pe, const char *name)
 {
 	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
-	if (pe == g.my_pe)
+	if (pe == g_shmem.my_pe)
 		return const_cast<void *>(ptr);
 	if (PGAS_UNLIKELY(!pgas_load_acquire(&p.peers[pe].bytes))) // pairs with store_release in open_peer()
 		open_peer(p, pe, name);
@@ -52,9 +52,9 @@ uint64_t device_number(partition &p, int pe, const char *name)
 	if (PGAS_LIKELY(known))
 		return known;
 	devices::handle there = g_partitions.handles[p.index];
-	if (pe != g.my_pe)
+	if (pe != g_shmem.my_pe)
 		fabric_get(&g_own, &there, &g_partitions.handles[p.index], sizeof there, pe, name);
-	const uint64_t what[] = {g.hosts[pe], there.device, there.device ? 0 : static_cast<uint64_t>(pe) + 1};
+	const uint64_t what[] = {g_shmem.hosts[pe], there.device, there.device ? 0 : static_cast<uint64_t>(pe) + 1};
 	known = pgas::hash_bytes(what, sizeof what) | 1;
 	pgas_store_relaxed(&p.devices[pe], known);
 	return known;

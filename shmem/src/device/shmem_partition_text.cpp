@@ -31,7 +31,7 @@ constexpr unsigned kNodes = 64;
 constexpr size_t kShown = 40; // characters of a name or value in a message
 static_assert(3 * (kShown + 3) + 100 < kEnvMessage);
 
-bool same_word(string_view a, string_view b)
+bool is_same_word(string_view a, string_view b)
 {
 	return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -42,7 +42,7 @@ bool all_digits(string_view text)
 }
 
 // A small number; false: it is not a number, or above `most`.
-bool small_number(string_view text, unsigned most, unsigned &value)
+bool parse_small_number(string_view text, unsigned most, unsigned &value)
 {
 	if (!all_digits(text))
 		return false;
@@ -57,7 +57,7 @@ bool small_number(string_view text, unsigned most, unsigned &value)
 }
 
 // The part of a value that a message may show: one line, not too long.
-string shown(string_view value)
+string quote(string_view value)
 {
 	string text(value.substr(0, kShown));
 	for (char &c : text)
@@ -92,7 +92,7 @@ private:
 
 bool reader::refuse(const char *format, ...)
 {
-	const int used = snprintf(why_, sizeof why_, "%s: \"%s\": ", shown(name_).c_str(), shown(value_).c_str());
+	const int used = snprintf(why_, sizeof why_, "%s: \"%s\": ", quote(name_).c_str(), quote(value_).c_str());
 	va_list args;
 	va_start(args, format);
 	vsnprintf(why_ + used, sizeof why_ - static_cast<size_t>(used), format, args);
@@ -107,7 +107,7 @@ bool size_of(string_view text, size_t &bytes)
 	const size_t unit = text.find_first_of("kKmMgGtT");
 	if (unit != string_view::npos) {
 		const string_view rest = text.substr(unit + 1);
-		if (!rest.empty() && !same_word(rest, "B") && !same_word(rest, "iB"))
+		if (!rest.empty() && !is_same_word(rest, "B") && !is_same_word(rest, "iB"))
 			return false;
 	}
 	return env_parse_size(string(text).c_str(), bytes);
@@ -126,7 +126,7 @@ bool reader::take_kind(string_view text, partition_wish &wish)
 	for (size_t pos = 0; pos < names.size();) {
 		const size_t end = std::min(names.find(", ", pos), names.size());
 		const string_view name = string_view(names).substr(pos, end - pos);
-		if (same_word(name, text) && name.size() < sizeof wish.kind) {
+		if (is_same_word(name, text) && name.size() < sizeof wish.kind) {
 			memset(wish.kind, 0, sizeof wish.kind);
 			name.copy(wish.kind, sizeof wish.kind - 1);
 			return true;
@@ -155,10 +155,10 @@ bool reader::nodes_of(string_view list, uint64_t &nodes)
 		const string_view part = list.substr(0, comma);
 		const size_t dash = part.find('-');
 		unsigned source, dest;
-		if (!small_number(part.substr(0, dash), kNodes - 1, source))
+		if (!parse_small_number(part.substr(0, dash), kNodes - 1, source))
 			return false;
 		dest = source;
-		if (dash != string_view::npos && !small_number(part.substr(dash + 1), kNodes - 1, dest))
+		if (dash != string_view::npos && !parse_small_number(part.substr(dash + 1), kNodes - 1, dest))
 			return false;
 		if (dest < source)
 			return false;
@@ -178,17 +178,17 @@ bool reader::take_policy(string_view text, partition_wish &wish)
 	const string_view word = text.substr(0, equals);
 	const bool listed = equals != string_view::npos;
 	uint64_t nodes = 0;
-	if (listed && (same_word(word, "bind") || same_word(word, "interleave")) &&
+	if (listed && (is_same_word(word, "bind") || is_same_word(word, "interleave")) &&
 	    !nodes_of(text.substr(equals + 1), nodes))
 		return refuse("the nodes of POLICY are not a list of numbers below %u, as 0-3,8", kNodes);
 	wish.policy.nodes = nodes;
-	if (same_word(word, "default") && !listed)
+	if (is_same_word(word, "default") && !listed)
 		wish.policy.mode = numa_mode::none;
-	else if (same_word(word, "local") && !listed)
+	else if (is_same_word(word, "local") && !listed)
 		wish.policy.mode = numa_mode::local;
-	else if (same_word(word, "interleave"))
+	else if (is_same_word(word, "interleave"))
 		wish.policy.mode = numa_mode::interleave;
-	else if (same_word(word, "bind") && listed)
+	else if (is_same_word(word, "bind") && listed)
 		wish.policy.mode = numa_mode::bind;
 	else
 		return refuse("POLICY is not one of: default, local, interleave[=<nodes>], bind=<nodes>");
@@ -219,11 +219,11 @@ bool reader::item(string_view text, bool first, partition_wish &wish)
 	else
 		which = static_cast<int>(
 			std::find_if(kNames, kNames + kKeys,
-				     [&](const char *name) { return same_word(name, text.substr(0, equals)); }) -
+				     [&](const char *name) { return is_same_word(name, text.substr(0, equals)); }) -
 			kNames);
 	if (which == kKeys)
 		return refuse("\"%s\" is not one of: SIZE=, KIND=, PGSIZE=, POLICY= (separated by \":\")",
-			      shown(text).c_str());
+			      quote(text).c_str());
 	if (seen_[which])
 		return refuse("%s is there twice", kNames[which]);
 	seen_[which] = true;
@@ -256,7 +256,7 @@ bool reader::read(partition_wish &wish)
 
 bool refuse_name(char (&why)[kEnvMessage], string_view name, const char *what, unsigned limit)
 {
-	snprintf(why, sizeof why, "%s: %s (SHMEM_MAX_PARTITIONS is %u, %u at most)", shown(name).c_str(), what, limit,
+	snprintf(why, sizeof why, "%s: %s (SHMEM_MAX_PARTITIONS is %u, %u at most)", quote(name).c_str(), what, limit,
 		 kMostPartitions);
 	return false;
 }
@@ -282,7 +282,7 @@ bool read_named(std::vector<partition_wish> &out, unsigned limit, char (&why)[kE
 			return refuse_name(why, name, "its name must end in the number of the partition", limit);
 		partition_wish wish;
 		unsigned id;
-		if (!small_number(digits, limit - 1, id))
+		if (!parse_small_number(digits, limit - 1, id))
 			return refuse_name(why, name, "its number must be below SHMEM_MAX_PARTITIONS", limit);
 		wish.id = static_cast<int>(id);
 		if (has_id(out, wish.id))
@@ -295,8 +295,8 @@ bool read_named(std::vector<partition_wish> &out, unsigned limit, char (&why)[kE
 }
 
 // The number for an additional partition: the lowest that is free.
-bool number(const std::vector<partition_wish> &out, partition_wish &wish, const char *name, unsigned limit,
-	    char (&why)[kEnvMessage])
+bool read_id(const std::vector<partition_wish> &out, partition_wish &wish, const char *name, unsigned limit,
+	     char (&why)[kEnvMessage])
 {
 	while (has_id(out, wish.id))
 		wish.id++;
@@ -318,16 +318,16 @@ bool read_device_size(std::vector<partition_wish> &out, const env_values &env, c
 	    env.device_symmetric_size != env.gpu_symmetric_size) {
 		snprintf(why, sizeof why,
 			 "%s: \"%s\" differs from %s; they are two names for one size, set one of them", kDevice,
-			 shown(getenv(kDevice)).c_str(), kGpu);
+			 quote(getenv(kDevice)).c_str(), kGpu);
 		return false;
 	}
 	if (bytes > kMostBytes) {
 		snprintf(why, sizeof why, "%s: \"%s\" is not a number of bytes below 2^63", name,
-			 shown(getenv(name)).c_str());
+			 quote(getenv(name)).c_str());
 		return false;
 	}
 	partition_wish wish;
-	if (!number(out, wish, name, env.max_partitions, why))
+	if (!read_id(out, wish, name, env.max_partitions, why))
 		return false;
 	wish.bytes = bytes;
 	wish.device_heap = true;
@@ -342,7 +342,7 @@ constexpr char kDefault[] = "SHMEM_DEFAULT_SPACE", kCpuSpace[] = "SHMEM_ENABLE_C
 	       kGpuSpace[] = "SHMEM_ENABLE_GPU_SPACE";
 
 // Empty counts as not set.
-bool says_no(const char *name)
+bool is_switched_off(const char *name)
 {
 	const char *value = getenv(name);
 	return value && *value && !env_parse_text(value);
@@ -351,7 +351,7 @@ bool says_no(const char *name)
 bool refuse_space(char (&why)[kEnvMessage], const char *name, const char *what)
 {
 	const char *value = getenv(name);
-	snprintf(why, sizeof why, "%s: \"%s\": %s", name, shown(value ? value : "").c_str(), what);
+	snprintf(why, sizeof why, "%s: \"%s\": %s", name, quote(value ? value : "").c_str(), what);
 	return false;
 }
 
@@ -359,8 +359,8 @@ bool refuse_space(char (&why)[kEnvMessage], const char *name, const char *what)
 // it exists unless a variable says no.
 bool read_spaces(const env_values &env, space_wish &spaces, char (&why)[kEnvMessage])
 {
-	spaces.cpu = !says_no(kCpuSpace);
-	spaces.gpu = !says_no(kGpuSpace);
+	spaces.cpu = !is_switched_off(kCpuSpace);
+	spaces.gpu = !is_switched_off(kGpuSpace);
 	spaces.gpu_default = env.default_space == default_space_kind::gpu ||
 			     (env.default_space == default_space_kind::automatic && !spaces.cpu);
 	if (!spaces.cpu && !spaces.gpu)
@@ -393,7 +393,7 @@ bool choose_device_heap(std::vector<partition_wish> &out, const env_values &env,
 	if (!spaces.gpu_default && !(spaces.gpu && env.enable_gpu_space) && !asked)
 		return true;
 	partition_wish wish;
-	if (!number(out, wish, kGpuSpace, env.max_partitions, why))
+	if (!read_id(out, wish, kGpuSpace, env.max_partitions, why))
 		return false;
 	wish.bytes = kUsualHeap;
 	wish.device_heap = true;

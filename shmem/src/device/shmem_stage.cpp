@@ -20,7 +20,7 @@ tune_table g_tune;
 void stage_read(const char *name)
 {
 	std::string why;
-	const char *path = g.env.tune_file;
+	const char *path = g_shmem.env.tune_file;
 	g_tune = tune_defaults();
 	if (path && !tune_read(path, g_tune, why))
 		fail(name, "SHMEM_TUNE_FILE: %s", why.c_str());
@@ -34,7 +34,7 @@ uint64_t stage_fingerprint()
 void stage_open(bool threads)
 {
 	g_stage = {};
-	auto *room = threads ? nullptr : static_cast<char *>(g.heap_.alloc(2 * kMostStaged));
+	auto *room = threads ? nullptr : static_cast<char *>(g_shmem.heap_.alloc(2 * kMostStaged));
 	if (room)
 		g_stage = {room, room + kMostStaged};
 }

@@ -37,40 +37,40 @@ struct life_lock {
 // specifies for start_pes. A program that exits with another status has failed; the launcher tells the other PEs.
 // Registered at the first init, so it runs after the handlers and destructors of everything the program created later,
 // and before those that already existed: ours, the provider's and libpmix's among them.
-void at_exit(int status, void *)
+void leave_at_exit(int status, void *)
 {
-	if (status != 0 || !g.initialized || g.pid != getpid())
+	if (status != 0 || !g_shmem.initialized || g_shmem.pid != getpid())
 		return;
 	life_lock lock;
-	if (!lock.mine || !g.initialized)
+	if (!lock.mine || !g_shmem.initialized)
 		return;
 	fflush(nullptr); // the output is not lost if the other PEs never arrive
-	g.inits = 0;
+	g_shmem.inits = 0;
 	leave("exit", true);
 }
 
 int start(int requested, bool counted = true, bool device_asked = false)
 {
 	life_lock lock;
-	if (!g.initialized) {
+	if (!g_shmem.initialized) {
 		join(requested, device_asked);
-		static const bool registered = on_exit(at_exit, nullptr) == 0;
+		static const bool registered = on_exit(leave_at_exit, nullptr) == 0;
 		if (!registered)
 			fail("shmem_init", "out of memory");
-		g.pid = getpid();
-		g.inits = 1;
+		g_shmem.pid = getpid();
+		g_shmem.inits = 1;
 	} else if (counted) {
-		g.inits++;
+		g_shmem.inits++;
 	}
-	return g.thread_level;
+	return g_shmem.thread_level;
 }
 
 void stop()
 {
 	life_lock lock;
-	if (!g.initialized)
+	if (!g_shmem.initialized)
 		return;
-	if (--g.inits > 0)
+	if (--g_shmem.inits > 0)
 		pshmem_barrier_all(); // every finalize includes one
 	else
 		leave("shmem_finalize", false);

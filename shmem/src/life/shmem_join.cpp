@@ -40,7 +40,7 @@ struct card : pgas::boot::base_card<address> { // what PEs exchange at start
 	uint64_t partitions; // a fingerprint of their definitions
 	uint64_t tuning;     // the same of SHMEM_TUNE_FILE
 	bool tool;           // a tool is loaded here
-	bool can;            // the PE can have the device heap that it wants (partitions_can)
+	bool can;            // the PE can have the device heap that it wants (can_have_partitions)
 	bool threads;        // several threads may call at the same time
 };
 using cards_of_all = std::vector<card>;
@@ -50,13 +50,13 @@ using cards_of_all = std::vector<card>;
 void join_job(int thread_level, bool device_asked)
 {
 	char message[kEnvMessage];
-	if (env_load(g.env, message) != 0)
+	if (env_load(g_shmem.env, message) != 0)
 		fail(kRoutine, "%s", message);
 	if (pgas_boot_init() != 0)
 		fail(kRoutine, "cannot join the job");
-	g.my_pe = pgas_boot_rank();
-	g.n_pes = pgas_boot_size();
-	g.thread_level = thread_level;
+	g_shmem.my_pe = pgas_boot_rank();
+	g_shmem.n_pes = pgas_boot_size();
+	g_shmem.thread_level = thread_level;
 	partitions_read(device_asked);
 }
 
@@ -66,9 +66,9 @@ memory_plan plan_memory()
 {
 	char why[320];
 	memory_plan plan;
-	if (!memory_find(kInternalBytes, g.env.symmetric_size, partitions_host_bytes(), plan, why, sizeof why))
+	if (!memory_find(kInternalBytes, g_shmem.env.symmetric_size, partitions_host_bytes(), plan, why, sizeof why))
 		fail(kRoutine, "%s", why);
-	g.base = plan.base();
+	g_shmem.base = plan.base();
 	return plan;
 }
 
@@ -89,36 +89,37 @@ bool is_stopped(void *, fi_addr_t pe)
 // secret: null for a job on one host, which never opens a link to another host.
 void open_endpoint(const unsigned char *secret)
 {
-	const bool threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
+	const bool threads = g_shmem.thread_level == SHMEM_THREAD_MULTIPLE;
 	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
 	const uint64_t device = secret && device_far_wanted() ? FI_HMEM : 0; // endpoints work without it: pgas_open.h
-	pgas_open(&g.net, FI_RMA | FI_ATOMIC | where | device, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
-		  secret ? kSecretBytes : 0, cannot_open);
+	pgas_open(&g_shmem.net, FI_RMA | FI_ATOMIC | where | device, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN,
+		  secret, secret ? kSecretBytes : 0, cannot_open);
 	if (pgas_boot_watches())
-		g.net.ops->peers_watched(g.net.domain);
+		g_shmem.net.ops->peers_watched(g_shmem.net.domain);
 	if (secret && pgas_boot_watches()) // only a launcher that watches all PEs can tell
-		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
-	g.copy_limit = g.net.info->tx_attr->inject_size;
+		g_shmem.net.ops->peers_stopped(g_shmem.net.domain, is_stopped, nullptr);
+	g_shmem.copy_limit = g_shmem.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
-	require(kRoutine, "fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
-	const pgas_ep_wish wish{0, static_cast<size_t>(g.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
+	require(kRoutine, "fi_cntr_open", fi_cntr_open(g_shmem.net.domain, &cntr, &g_shmem.cntr, nullptr));
+	const pgas_ep_wish wish{0, static_cast<size_t>(g_shmem.n_pes), &g_shmem.cntr->fid, FI_WRITE | FI_READ};
 	pgas_opened_ep own;
-	pgas_open_ep(&g.net, &wish, &own, cannot_open);
-	g.av = own.av;
-	require(kRoutine, "symmetric addressing", g.net.ops->symmetric(own.ep, reinterpret_cast<void *>(g.base)));
+	pgas_open_ep(&g_shmem.net, &wish, &own, cannot_open);
+	g_shmem.av = own.av;
+	require(kRoutine, "symmetric addressing",
+		g_shmem.net.ops->symmetric(own.ep, reinterpret_cast<void *>(g_shmem.base)));
 	set_default(own.ep);
 }
 
 void close_endpoint()
 {
-	pgas_opened_ep own{g.av, g_default.ep};
+	pgas_opened_ep own{g_shmem.av, g_default.ep};
 	set_default(closed_endpoint());
 	pgas_close_ep(&own);
-	if (g.mr)
-		fi_close(&g.mr->fid);
-	g.mr = nullptr;
-	fi_close(&g.cntr->fid);
-	pgas_close(&g.net);
+	if (g_shmem.mr)
+		fi_close(&g_shmem.mr->fid);
+	g_shmem.mr = nullptr;
+	fi_close(&g_shmem.cntr->fid);
+	pgas_close(&g_shmem.net);
 }
 
 address own_address()
@@ -142,9 +143,9 @@ card own_card(const memory_plan &plan)
 	mine.data_bytes = plan.data_bytes;
 	mine.partitions = partitions_fingerprint();
 	mine.tuning = stage_fingerprint();
-	mine.tool = g.tool != nullptr;
-	mine.can = partitions_can();
-	mine.threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
+	mine.tool = g_shmem.tool != nullptr;
+	mine.can = can_have_partitions();
+	mine.threads = g_shmem.thread_level == SHMEM_THREAD_MULTIPLE;
 	return mine;
 }
 
@@ -183,7 +184,7 @@ cards_of_all exchange(const card &mine)
 	cards_of_all cards;
 	if (pgas::boot::exchange_cards(mine, side{mine}, cards) != 0)
 		fail(kRoutine, "cannot exchange addresses with the other PEs");
-	g.far = !pgas::boot::on_one_host(cards);
+	g_shmem.far = !pgas::boot::on_one_host(cards);
 	return cards;
 }
 
@@ -191,14 +192,14 @@ cards_of_all exchange(const card &mine)
 
 void register_memory()
 {
-	const part &d = g.data, &h = g.heap_part;
+	const part &d = g_shmem.data, &h = g_shmem.heap_part;
 	const uint64_t heap_off = heap_offset();
-	const size_t heap_bytes = h.bytes + g.behind_heap;
+	const size_t heap_bytes = h.bytes + g_shmem.behind_heap;
 	const fi_pgas_piece pieces[] = {
 		{reinterpret_cast<void *>(d.addr), 0, d.bytes},
 		{reinterpret_cast<void *>(h.addr), heap_off, heap_bytes},
 	};
-	require(kRoutine, "symmetric addressing", g.net.ops->symmetric_layout(g.net.domain, pieces, 2));
+	require(kRoutine, "symmetric addressing", g_shmem.net.ops->symmetric_layout(g_shmem.net.domain, pieces, 2));
 	std::vector<fi_pgas_part> parts{{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
 	if (const int huge = memory_huge_file(); huge >= 0) {
 		parts.back().len = kInternalBytes;
@@ -208,23 +209,24 @@ void register_memory()
 		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
 			parts.push_back({heap_off + (p.mine.addr - h.addr), p.mine.bytes, p.fd, 0});
 	require(kRoutine, "registering symmetric memory",
-		g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), heap_off + heap_bytes,
-					FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts.data(), parts.size(), &g.mr));
+		g_shmem.net.ops->mr_reg_parts(g_shmem.net.domain, reinterpret_cast<void *>(g_shmem.base),
+					      heap_off + heap_bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts.data(),
+					      parts.size(), &g_shmem.mr));
 }
 
 void start_heap(const cards_of_all &cards)
 {
 	heap_config config;
-	g.internal = reinterpret_cast<char *>(g.heap_part.addr);
-	config.base = g.internal + kInternalBytes;
-	config.bytes = g.heap_part.bytes - kInternalBytes;
+	g_shmem.internal = reinterpret_cast<char *>(g_shmem.heap_part.addr);
+	config.base = g_shmem.internal + kInternalBytes;
+	config.bytes = g_shmem.heap_part.bytes - kInternalBytes;
 	uint64_t differ = 0; // bits in which the PEs' addresses of a heap block differ
 	for (const card &c : cards)
-		differ |= c.heap_at ^ g.heap_part.addr;
+		differ |= c.heap_at ^ g_shmem.heap_part.addr;
 	// they agree in the bits below the lowest one that differs; place_heap ensures that these are enough
 	if (differ)
 		config.max_align = size_t{1} << __builtin_ctzll(differ);
-	require(kRoutine, "symmetric heap", g.heap_.init(config));
+	require(kRoutine, "symmetric heap", g_shmem.heap_.init(config));
 }
 
 void map_memory(const memory_plan &plan, const cards_of_all &cards)
@@ -246,21 +248,22 @@ void map_memory(const memory_plan &plan, const cards_of_all &cards)
 // Records where the PEs are. SHMEM_FAKE_HOSTS divides one host into several, for tests of code that runs across hosts.
 void note_hosts(const cards_of_all &cards)
 {
-	const env_grid fake = g.env.fake_hosts;
-	if (fake.hosts && uint64_t{fake.hosts} * fake.pes_per_host < static_cast<uint64_t>(g.n_pes))
-		fail(kRoutine, "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host, g.n_pes);
-	g.hosts = new uint64_t[cards.size()];
-	g.host_names = g.far ? new char[cards.size()][kHostNameBytes] : nullptr;
+	const env_grid fake = g_shmem.env.fake_hosts;
+	if (fake.hosts && uint64_t{fake.hosts} * fake.pes_per_host < static_cast<uint64_t>(g_shmem.n_pes))
+		fail(kRoutine, "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host,
+		     g_shmem.n_pes);
+	g_shmem.hosts = new uint64_t[cards.size()];
+	g_shmem.host_names = g_shmem.far ? new char[cards.size()][kHostNameBytes] : nullptr;
 	for (size_t pe = 0; pe < cards.size(); pe++) {
-		g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
-		if (g.host_names)
-			snprintf(g.host_names[pe], sizeof g.host_names[pe], "%s", cards[pe].host_name);
+		g_shmem.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
+		if (g_shmem.host_names)
+			snprintf(g_shmem.host_names[pe], sizeof g_shmem.host_names[pe], "%s", cards[pe].host_name);
 	}
 	const pgas::boot::host_view here = pgas::boot::view_host(cards);
-	g.local_count = here.count;
-	g.oversubscribed = !pgas::cores_suffice(here.cpus, here.count);
-	g.cpus = here.cpus;
-	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(here.cpus));
+	g_shmem.local_count = here.count;
+	g_shmem.oversubscribed = !pgas::cores_suffice(here.cpus, here.count);
+	g_shmem.cpus = here.cpus;
+	g_shmem.stream = teams::stream_limits_of(g_shmem.env.stream_from, teams::last_level_bytes(here.cpus));
 }
 
 void note_tools(const cards_of_all &cards)
@@ -270,21 +273,21 @@ void note_tools(const cards_of_all &cards)
 		any = any || c.tool;
 	if (!any)
 		return;
-	g.with_tool = new bool[cards.size()];
+	g_shmem.with_tool = new bool[cards.size()];
 	for (size_t pe = 0; pe < cards.size(); pe++)
-		g.with_tool[pe] = cards[pe].tool;
+		g_shmem.with_tool[pe] = cards[pe].tool;
 }
 
 void meet(const cards_of_all &cards)
 {
 	for (const card &c : cards)
-		if (fi_av_insert(g.av, c.address.text, 1, nullptr, 0, nullptr) != 1)
+		if (fi_av_insert(g_shmem.av, c.address.text, 1, nullptr, 0, nullptr) != 1)
 			fail(kRoutine, "cannot enter the address of a PE");
 	note_hosts(cards);
 	note_tools(cards);
 	teams_setup();
 	fault_handler_install();
-	if (pgas_boot_meet(g.far) != 0) // all memory is registered before the first access
+	if (pgas_boot_meet(g_shmem.far) != 0) // all memory is registered before the first access
 		fail(kRoutine, "cannot meet the other PEs");
 }
 
@@ -295,30 +298,30 @@ constexpr int kConnectAtOnce = teams::kFan;
 
 void connect_neighbours()
 {
-	if (g.local_count > kConnectAtOnce)
+	if (g_shmem.local_count > kConnectAtOnce)
 		return;
-	for (int pe = 0; pe < g.n_pes; pe++)
-		if (pe != g.my_pe && g.hosts[pe] == g.hosts[g.my_pe])
-			pshmem_ptr(g.internal, pe);
+	for (int pe = 0; pe < g_shmem.n_pes; pe++)
+		if (pe != g_shmem.my_pe && g_shmem.hosts[pe] == g_shmem.hosts[g_shmem.my_pe])
+			pshmem_ptr(g_shmem.internal, pe);
 }
 
 // Completes everything that contexts have in flight, including those of teams.
 void complete_all()
 {
 	pshmem_quiet();
-	g.net.ops->drain(g_default.ep);
+	g_shmem.net.ops->drain(g_default.ep);
 	for (teams::team *t = teams::g_job.made; t; t = t->next)
 		if (fid_ep *ep = static_cast<team *>(t)->ep)
-			g.net.ops->drain(ep);
+			g_shmem.net.ops->drain(ep);
 }
 
-void send_hello()
+void print_greeting()
 {
-	if (g.my_pe != 0)
+	if (g_shmem.my_pe != 0)
 		return;
-	if (g.env.version || g.env.info)
+	if (g_shmem.env.version || g_shmem.env.info)
 		printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
-	if (g.env.info)
+	if (g_shmem.env.info)
 		env_print(stdout);
 	fflush(stdout);
 	static bool said = false; // a program may join again
@@ -340,15 +343,15 @@ void join(int thread_level, bool device_asked)
 	partitions_agree(std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.can; }));
 	map_memory(plan, cards);
 	meet(cards);
-	g.initialized = true;
-	g.short_ways = g.env.debug ? &g_no_short_ways : g.net.ops;
-	g.finalized = false;
+	g_shmem.initialized = true;
+	g_shmem.short_ways = g_shmem.env.debug ? &g_no_short_ways : g_shmem.net.ops;
+	g_shmem.finalized = false;
 	connect_neighbours();
-	send_hello();
-	if (g.env.proto_info && g.my_pe == 0)
+	print_greeting();
+	if (g_shmem.env.proto_info && g_shmem.my_pe == 0)
 		proto_print();
-	if (g.env.debug)
-		debug_hello();
+	if (g_shmem.env.debug)
+		debug_print_memory();
 	tool_joined();
 }
 
@@ -357,24 +360,24 @@ void leave(const char *how, bool implied)
 	complete_all();
 	tool_leaving();
 	leave_together(how, implied); // no other PE needs our memory any more
-	if (g.with_tool)              // except tools: all PEs know, so all meet once more
+	if (g_shmem.with_tool)        // except tools: all PEs know, so all meet once more
 		tool_all_left();
-	g.net.ops->drain(g_default.ep); // the others receive our arrival
+	g_shmem.net.ops->drain(g_default.ep); // the others receive our arrival
 	fault_handler_remove();
 	teams_close();
-	g.initialized = false;
-	g.short_ways = &g_no_short_ways;
-	g.finalized = true;
+	g_shmem.initialized = false;
+	g_shmem.short_ways = &g_no_short_ways;
+	g_shmem.finalized = true;
 	device_far_close();
 	close_endpoint();
 	partitions_close();
-	g.heap_.fini();
+	g_shmem.heap_.fini();
 	memory_release();
-	delete[] g.hosts;
-	delete[] g.host_names;
-	delete[] g.with_tool;
-	g.with_tool = nullptr;
-	g.far = false;
+	delete[] g_shmem.hosts;
+	delete[] g_shmem.host_names;
+	delete[] g_shmem.with_tool;
+	g_shmem.with_tool = nullptr;
+	g_shmem.far = false;
 	pgas_boot_finalize();
 }
 

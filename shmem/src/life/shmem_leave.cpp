@@ -29,14 +29,14 @@ static_assert(1 + 2 * kLinesPerMeeting + 1 <= kLeaveLines); // PEs of a host, ho
 
 line *hop_line(int index)
 {
-	return reinterpret_cast<line *>(g.internal) + 1 + index; // the first line is unused: place 0 means none
+	return reinterpret_cast<line *>(g_shmem.internal) + 1 + index; // the first line is unused: place 0 means none
 }
 
-void tell(team &t, int member, line *mine)
+void notify_member(team &t, int member, line *mine)
 {
 	if (teams::is_near(t, member)) {
 		// pairs with the acquire in await_or_complain()
-		pgas_store_release(&teams::there(t, member, mine)->number, kMet);
+		pgas_store_release(&teams::address_at(t, member, mine)->number, kMet);
 		return;
 	}
 	signal_op(&g_own, &mine->number, kMet, SHMEM_SIGNAL_SET, teams::world_rank(t, member), "shmem_finalize");
@@ -51,14 +51,14 @@ struct leaving {
 
 // Others may wait for a value that will never come. That cannot be told from work that takes long, so this is only a
 // hint.
-void say_who_left(leaving &me)
+void print_awaited(leaving &me)
 {
 	if (me.said || !me.implied || pgas_now_ns() - me.since < kPatienceNs)
 		return;
 	me.said = true;
 	fprintf(stderr,
 		"PE %d: %s: left main without shmem_finalize, and waits for the other PEs to come to their ends\n",
-		g.my_pe, me.how);
+		g_shmem.my_pe, me.how);
 }
 
 void await_or_complain(const line *l, leaving &me)
@@ -70,10 +70,10 @@ void await_or_complain(const line *l, leaving &me)
 		if (++looks % kPollsPerLook || pgas_now_ns() < next)
 			continue;
 		next = pgas_now_ns() + kLookNs;
-		if (teams::awaited())
+		if (teams::is_awaited())
 			fail(me.how, "this PE leaves while another one waits for it in a barrier, sync or other "
 				     "collective call");
-		say_who_left(me);
+		print_awaited(me);
 	}
 }
 
@@ -83,7 +83,7 @@ void meet(team &t, leaving &me, int index, int64_t mine, int64_t count, Who &&wh
 {
 	for (int64_t distance = 1; distance < count; distance *= t.fan, index += kFan - 1) {
 		for (int64_t j = 1; j < t.fan && j * distance < count; j++)
-			tell(t, who((mine + j * distance) % count), hop_line(index + static_cast<int>(j) - 1));
+			notify_member(t, who((mine + j * distance) % count), hop_line(index + static_cast<int>(j) - 1));
 		for (int64_t j = 1; j < t.fan && j * distance < count; j++)
 			await_or_complain(hop_line(index + static_cast<int>(j) - 1), me);
 	}
@@ -110,7 +110,7 @@ void leave_together(const char *how, bool implied)
 		return await_or_complain(all_came, me);
 	meet(t, me, kLinesPerMeeting, t.host[t.me], t.hosts, [&](int64_t h) { return t.leaders[h]; });
 	for (size_t i = 1; i < here.size(); i++)
-		tell(t, here[i], all_came);
+		notify_member(t, here[i], all_came);
 }
 
 } // namespace shmem

@@ -28,7 +28,7 @@
 namespace shmem {
 namespace {
 
-uintptr_t up(uintptr_t v)
+uintptr_t round_to_page(uintptr_t v)
 {
 	return pgas::round_up(v, pgas::page_bytes());
 }
@@ -52,11 +52,11 @@ int find_data(dl_phdr_info *info, size_t, void *out)
 		if (p.p_type != PT_LOAD || !(p.p_flags & PF_W))
 			continue;
 		uintptr_t begin = info->dlpi_addr + p.p_vaddr;
-		const uintptr_t end = up(begin + p.p_memsz);
+		const uintptr_t end = round_to_page(begin + p.p_memsz);
 		if (relro_end > begin && relro_end <= end)
 			begin = relro_end;
 		// a page that RELRO shares is read-only anyway; data before the first whole page stays private
-		r->begin = up(begin);
+		r->begin = round_to_page(begin);
 		if (begin % pgas::page_bytes() && !(relro_end > info->dlpi_addr + p.p_vaddr))
 			r->begin = begin / pgas::page_bytes() * pgas::page_bytes();
 		r->end = end;
@@ -70,7 +70,7 @@ struct huge_pool {
 	size_t page_bytes = 0, free_pages = 0; // 0: this system has none
 };
 
-huge_pool look_at_pool()
+huge_pool read_huge_pool()
 {
 	huge_pool pool;
 	char line[128];
@@ -99,7 +99,7 @@ bool map_huge(uintptr_t addr, size_t bytes, char *why, size_t room)
 		return true;
 	}
 	const int err = errno;
-	const huge_pool pool = look_at_pool();
+	const huge_pool pool = read_huge_pool();
 	if (fd >= 0)
 		close(fd);
 	if (pool.page_bytes)
@@ -117,8 +117,8 @@ bool map_huge(uintptr_t addr, size_t bytes, char *why, size_t room)
 bool move_data(const range &r, int *out, char *why, size_t room)
 {
 	const size_t bytes = r.end - r.begin;
-	if (g.data.fd >= 0) {
-		*out = g.data.fd;
+	if (g_shmem.data.fd >= 0) {
+		*out = g_shmem.data.fd;
 		return true;
 	}
 	const int fd = memfd_create("shmem-data", MFD_CLOEXEC);
@@ -146,7 +146,7 @@ bool move_data(const range &r, int *out, char *why, size_t room)
 // the heap copy-on-write. vfork and posix_spawn do not come here and need not.
 void child_after_fork()
 {
-	const part &d = g.data;
+	const part &d = g_shmem.data;
 	if (d.fd < 0)
 		return;
 	void *copy = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -156,7 +156,7 @@ void child_after_fork()
 	    MAP_FAILED)
 		_exit(127);
 	constexpr int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
-	const part &h = g.heap_part;
+	const part &h = g_shmem.heap_part;
 	if (h.bytes)
 		mmap(reinterpret_cast<void *>(h.addr), h.bytes, PROT_READ | PROT_WRITE, flags, h.fd, 0);
 	if (g_huge_fd >= 0)
@@ -166,7 +166,7 @@ void child_after_fork()
 		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
 			mmap(reinterpret_cast<void *>(p.mine.addr), p.mine.bytes, PROT_READ | PROT_WRITE, flags, p.fd,
 			     0);
-	g.data.fd = -1; // children of this child find private memory, which fork() copies by itself
+	g_shmem.data.fd = -1; // children of this child find private memory, which fork() copies by itself
 }
 
 } // namespace
@@ -195,10 +195,10 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memor
 			 heap_bytes + behind_bytes, most);
 		return false;
 	}
-	const size_t pages = g.env.huge_pages == huge_pages_kind::reserved ? look_at_pool().page_bytes : 0;
+	const size_t pages = g_shmem.env.huge_pages == huge_pages_kind::reserved ? read_huge_pool().page_bytes : 0;
 	plan.heap_bytes = pgas::round_up(own_bytes + (heap_bytes ? heap_bytes : 1), pages ? pages : pgas::page_bytes());
 	plan.behind_bytes = behind_bytes;
-	if (!place_heap(plan, g.n_pes)) {
+	if (!place_heap(plan, g_shmem.n_pes)) {
 		snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.reserved());
 		return false;
 	}
@@ -207,7 +207,7 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memor
 
 bool memory_map(const memory_plan &plan, char *why, size_t room)
 {
-	const huge_pages_kind huge = g.env.huge_pages;
+	const huge_pages_kind huge = g_shmem.env.huge_pages;
 	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, static_cast<off_t>(plan.heap_bytes)) != 0) {
 		snprintf(why, room, "the system refuses a symmetric heap of %zu bytes: %s", plan.heap_bytes,
@@ -229,12 +229,12 @@ bool memory_map(const memory_plan &plan, char *why, size_t room)
 	int data_fd;
 	if (!move_data({plan.data_at, plan.data_at + plan.data_bytes}, &data_fd, why, room))
 		return false;
-	g.data = {plan.data_at, plan.data_bytes, data_fd};
-	g.heap_part = {reinterpret_cast<uintptr_t>(got), plan.heap_bytes, fd};
-	g.behind_heap = plan.behind_bytes;
-	g.base = plan.base();
-	g.span = plan.span();
-	partitions_map(g.heap_part.addr + g.heap_part.bytes);
+	g_shmem.data = {plan.data_at, plan.data_bytes, data_fd};
+	g_shmem.heap_part = {reinterpret_cast<uintptr_t>(got), plan.heap_bytes, fd};
+	g_shmem.behind_heap = plan.behind_bytes;
+	g_shmem.base = plan.base();
+	g_shmem.span = plan.span();
+	partitions_map(g_shmem.heap_part.addr + g_shmem.heap_part.bytes);
 	static bool registered = false;
 	if (!registered)
 		registered = pthread_atfork(nullptr, nullptr, child_after_fork) == 0;
@@ -244,10 +244,10 @@ bool memory_map(const memory_plan &plan, char *why, size_t room)
 // The static data stays where it is: the program uses it.
 void memory_release()
 {
-	const part h = g.heap_part;
-	g.heap_part = {};
+	const part h = g_shmem.heap_part;
+	g_shmem.heap_part = {};
 	if (h.bytes) {
-		munmap(reinterpret_cast<void *>(h.addr), h.bytes + g.behind_heap);
+		munmap(reinterpret_cast<void *>(h.addr), h.bytes + g_shmem.behind_heap);
 		close(h.fd);
 	}
 	if (g_huge_fd >= 0)

@@ -38,7 +38,7 @@ bool windows_fit(uint64_t span, int n_pes)
 
 // The i-th place for an alignment: above the static data, then below it (a program that was started through the loader
 // lies at the upper end). 0: there is none.
-uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
+uintptr_t find_place(const memory_plan &plan, unsigned i, uint64_t align)
 {
 	const uint64_t distance = kDistances[i % kCount];
 	if (i < kCount) { // data and heap must not overlap
@@ -58,7 +58,7 @@ bool place_heap(memory_plan &plan, int n_pes)
 	for (const bool windows : {true, false}) { // without windows it is slower, but still correct
 		for (uint64_t align = std::bit_ceil(plan.reserved()); align >= pgas::page_bytes(); align /= 2) {
 			for (unsigned i = 0; i < 2 * kCount; i++) { // above and below
-				plan.heap_at = candidate(plan, i, align);
+				plan.heap_at = find_place(plan, i, align);
 				if (!plan.heap_at || !pgas::reserve_addresses(plan.heap_at, plan.reserved()))
 					continue;
 				if (!windows || windows_fit(plan.span(), n_pes))

@@ -3,7 +3,7 @@
 // The C names of the team collectives beyond the standard: gather, scatter and alltoallv. The checks are those of
 // shmem_coll_names.cpp; for alltoallv also that its blocks are within symmetric memory and, with SHMEM_DEBUG, that no
 // two blocks of dest overlap.
-#include "shmem_coll_enter.hpp"
+#include "shmem_coll_begin.hpp"
 #include "core/shmem_export.hpp"
 
 #include <algorithm>
@@ -17,12 +17,13 @@ namespace {
 int do_gather(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, int root,
 	      size_t size)
 {
-	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, all, count, size); // its address locates the root's dest
+	const size_t all = count_of_all(routine, handle, count);
+	team *t = begin_collective(routine, handle, dest, source, all, count,
+				   size); // its address locates the root's dest
 	if (!t)
 		return -1;
 	check_root(routine, *t, root);
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
 	gather_on(*t, dest, source, count * size, root, routine);
 	return 0;
@@ -31,12 +32,12 @@ int do_gather(const char *routine, shmem_team_t handle, void *dest, const void *
 int do_scatter(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, int root,
 	       size_t size)
 {
-	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, count, all, size);
+	const size_t all = count_of_all(routine, handle, count);
+	team *t = begin_collective(routine, handle, dest, source, count, all, size);
 	if (!t)
 		return -1;
 	check_root(routine, *t, root);
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
 	scatter_on(*t, dest, source, count * size, root, routine);
 	return 0;
@@ -76,14 +77,14 @@ void check_apart(const char *routine, const teams::block_list &b, int n)
 int do_alltoallv(const char *routine, shmem_team_t handle, void *dest, const teams::block_list &dst, const void *source,
 		 const teams::block_list &src, size_t size)
 {
-	team *t = enter(routine, handle, dest, source, 0, 0, size);
+	team *t = begin_collective(routine, handle, dest, source, 0, 0, size);
 	if (!t)
 		return -1;
 	const size_t written = span_of(routine, "dest_counts", "dest_displs", dst, t->size);
 	const size_t read = span_of(routine, "source_counts", "source_displs", src, t->size);
 	// a PE that sends but receives nothing also needs a dest: its address locates the others'
-	enter(routine, handle, dest, source, written || !read ? written : 1, read, size);
-	if (PGAS_UNLIKELY(g.env.debug)) {
+	begin_collective(routine, handle, dest, source, written || !read ? written : 1, read, size);
+	if (PGAS_UNLIKELY(g_shmem.env.debug)) {
 		check_apart(routine, dst, t->size);
 		check_alike(*t, routine, size, 0, dest, source);
 	}

@@ -3,7 +3,7 @@
 // The C names of the team collectives, and the checks before each: an invalid team gives -1; memory that is not
 // symmetric, a root outside the team and a stride of zero end the job with a message. With SHMEM_DEBUG the members also
 // compare their arguments.
-#include "shmem_coll_enter.hpp"
+#include "shmem_coll_begin.hpp"
 #include "core/shmem_export.hpp"
 #include "path/shmem_address.hpp"
 
@@ -46,10 +46,10 @@ using teams::reduction, teams::reduction_of;
 
 int do_reduce(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, reduction op)
 {
-	team *t = enter(routine, handle, dest, source, count, count, op.size);
+	team *t = begin_collective(routine, handle, dest, source, count, count, op.size);
 	if (!t)
 		return -1;
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
 	reduce_on(*t, op, dest, source, count, routine);
 	return 0;
@@ -58,10 +58,10 @@ int do_reduce(const char *routine, shmem_team_t handle, void *dest, const void *
 int do_scan(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, reduction op,
 	    bool exclusive)
 {
-	team *t = enter(routine, handle, dest, source, count, count, op.size);
+	team *t = begin_collective(routine, handle, dest, source, count, count, op.size);
 	if (!t)
 		return -1;
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
 	scan_on(*t, op, dest, source, count, exclusive, routine);
 	return 0;
@@ -70,11 +70,11 @@ int do_scan(const char *routine, shmem_team_t handle, void *dest, const void *so
 int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, int root,
 		 size_t size)
 {
-	team *t = enter(routine, handle, dest, source, count, count, size);
+	team *t = begin_collective(routine, handle, dest, source, count, count, size);
 	if (!t)
 		return -1;
 	check_root(routine, *t, root);
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
 	broadcast_on(*t, dest, source, count * size, root, false, routine);
 	return 0;
@@ -82,10 +82,10 @@ int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const voi
 
 int do_fcollect(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, size_t size)
 {
-	team *t = enter(routine, handle, dest, source, times(routine, handle, count), count, size);
+	team *t = begin_collective(routine, handle, dest, source, count_of_all(routine, handle, count), count, size);
 	if (!t)
 		return -1;
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
 	fcollect_on(*t, dest, source, count * size, routine);
 	return 0;
@@ -93,10 +93,10 @@ int do_fcollect(const char *routine, shmem_team_t handle, void *dest, const void
 
 int do_collect(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, size_t size)
 {
-	team *t = enter(routine, handle, dest, source, 0, count, size);
+	team *t = begin_collective(routine, handle, dest, source, 0, count, size);
 	if (!t)
 		return -1;
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		// lengths may differ, and so may an unused source
 		check_alike(*t, routine, 0, 0, nullptr, nullptr);
 	collect_on(*t, dest, source, count * size, routine);
@@ -105,18 +105,18 @@ int do_collect(const char *routine, shmem_team_t handle, void *dest, const void 
 
 int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, size_t size)
 {
-	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, all, all, size);
+	const size_t all = count_of_all(routine, handle, count);
+	team *t = begin_collective(routine, handle, dest, source, all, all, size);
 	if (!t)
 		return -1;
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
 	alltoall_on(*t, dest, source, count * size, routine);
 	return 0;
 }
 
 // Number of elements from the first to the last of `count` that are `stride` apart.
-size_t spanned(size_t count, ptrdiff_t stride)
+size_t measure_span(size_t count, ptrdiff_t stride)
 {
 	size_t span;
 	if (!count)
@@ -129,11 +129,11 @@ int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const voi
 {
 	if (dst < 1 || sst < 1)
 		fail(routine, "the strides are %td and %td; both must be at least 1", dst, sst);
-	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, spanned(all, dst), spanned(all, sst), size);
+	const size_t all = count_of_all(routine, handle, count);
+	team *t = begin_collective(routine, handle, dest, source, measure_span(all, dst), measure_span(all, sst), size);
 	if (!t)
 		return -1;
-	if (PGAS_UNLIKELY(g.env.debug))
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
 	alltoalls_on(*t, dest, source, dst, sst, count, size, routine);
 	return 0;

@@ -38,15 +38,16 @@ teams::team *make_set(const char *routine, int start, int stride, int count)
 }
 
 // The team to work on. Threads may use one set with different pSyncs at the same time, so each call has a copy.
-teams::team set_of(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
+teams::team find_set(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
 {
 	check_running(routine);
 	const int64_t stride = log_stride >= 0 && log_stride < 31 ? int64_t{1} << log_stride : 0;
-	if (count < 1 || start < 0 || stride < 1 || start + (count - 1) * stride >= g.n_pes)
-		fail(routine, "the active set %d, %d, %d is not within 0..%d", start, log_stride, count, g.n_pes - 1);
-	const int64_t me = (g.my_pe - start) / stride;
-	if (g.my_pe < start || (g.my_pe - start) % stride || me >= count)
-		fail(routine, "PE %d is not in the active set %d, %d, %d", g.my_pe, start, log_stride, count);
+	if (count < 1 || start < 0 || stride < 1 || start + (count - 1) * stride >= g_shmem.n_pes)
+		fail(routine, "the active set %d, %d, %d is not within 0..%d", start, log_stride, count,
+		     g_shmem.n_pes - 1);
+	const int64_t me = (g_shmem.my_pe - start) / stride;
+	if (g_shmem.my_pe < start || (g_shmem.my_pe - start) % stride || me >= count)
+		fail(routine, "PE %d is not in the active set %d, %d, %d", g_shmem.my_pe, start, log_stride, count);
 	check_host(routine, "pSync", psync, psync_longs * sizeof(long));
 	const pgas::mutex_holder lock(g_sets_mutex);
 	teams::team *t = g_sets;
@@ -64,12 +65,12 @@ teams::team set_of(const char *routine, int start, int log_stride, int count, lo
 
 // Runs body on the world team or on the set.
 template <class Body>
-void on_set(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs, Body &&body)
+void run_on_set(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs, Body &&body)
 {
-	if (start == 0 && count == g.n_pes && (log_stride == 0 || count == 1) && g.initialized &&
-	    g.thread_level != SHMEM_THREAD_MULTIPLE)
+	if (start == 0 && count == g_shmem.n_pes && (log_stride == 0 || count == 1) && g_shmem.initialized &&
+	    g_shmem.thread_level != SHMEM_THREAD_MULTIPLE)
 		return body(g_teams[0]);
-	teams::team t = set_of(routine, start, log_stride, count, psync, psync_longs);
+	teams::team t = find_set(routine, start, log_stride, count, psync, psync_longs);
 	body(t);
 }
 
@@ -97,15 +98,15 @@ using namespace shmem;
 SHMEM_NAME(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
 	check_running("shmem_sync");
-	on_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
-	       [](teams::team &t) { teams::sync(t); });
+	run_on_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
+		   [](teams::team &t) { teams::sync(t); });
 }
 SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
 	check_running("shmem_barrier");
 	pshmem_quiet();
-	on_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
-	       [](teams::team &t) { teams::sync(t); });
+	run_on_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
+		   [](teams::team &t) { teams::sync(t); });
 }
 
 #define DEFINE(S, A)                                                                                                   \
@@ -118,8 +119,9 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
 		if (PE_root < 0 || PE_root >= PE_size)                                                                 \
 			fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);            \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                            \
-		       [&](teams::team &t) { broadcast_on(t, dest, source, nelems *(S / 8), PE_root, true, name); });  \
+		run_on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE, [&](teams::team &t) {  \
+			broadcast_on(t, dest, source, nelems *(S / 8), PE_root, true, name);                           \
+		});                                                                                                    \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_collect##S,                                                                             \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -128,8 +130,8 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		constexpr const char *name = "shmem_collect" #S;                                                       \
 		check_running(name);                                                                                   \
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
-		       [&](teams::team &t) { collect_on(t, dest, source, nelems *(S / 8), name); });                   \
+		run_on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                      \
+			   [&](teams::team &t) { collect_on(t, dest, source, nelems *(S / 8), name); });               \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_fcollect##S,                                                                            \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -139,8 +141,8 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_running(name);                                                                                   \
 		const size_t bytes = nelems * (S / 8);                                                                 \
 		check_arrays(name, dest, bytes *static_cast<size_t>(PE_size > 0 ? PE_size : 0), source, bytes);        \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
-		       [&](teams::team &t) { fcollect_on(t, dest, source, nelems *(S / 8), name); });                  \
+		run_on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                      \
+			   [&](teams::team &t) { fcollect_on(t, dest, source, nelems *(S / 8), name); });              \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_alltoall##S,                                                                            \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -150,8 +152,8 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_running(name);                                                                                   \
 		const size_t bytes = nelems * (S / 8) * static_cast<size_t>(PE_size > 0 ? PE_size : 0);                \
 		check_arrays(name, dest, bytes, source, bytes);                                                        \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                         \
-		       [&](teams::team &t) { alltoall_on(t, dest, source, nelems *(S / 8), name); });                  \
+		run_on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                     \
+			   [&](teams::team &t) { alltoall_on(t, dest, source, nelems *(S / 8), name); });              \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_alltoalls##S,                                                                           \
 		   (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,         \
@@ -162,24 +164,24 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
 		if (dst < 1 || sst < 1)                                                                                \
 			fail(name, "the strides are %td and %td; both must be at least 1", dst, sst);                  \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALLS_SYNC_SIZE,                        \
-		       [&](teams::team &t) { alltoalls_on(t, dest, source, dst, sst, nelems, S / 8, name); });         \
+		run_on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALLS_SYNC_SIZE,                    \
+			   [&](teams::team &t) { alltoalls_on(t, dest, source, dst, sst, nelems, S / 8, name); });     \
 	}
 SHMEM_COLL_SIZES(DEFINE, )
 #undef DEFINE
 
 namespace {
 
-void do_to_all(const char *name, void *dest, const void *source, int nreduce, int start, int log_stride, int size,
-	       long *psync, reduction op)
+void run_to_all(const char *name, void *dest, const void *source, int nreduce, int start, int log_stride, int size,
+		long *psync, reduction op)
 {
 	check_running(name);
 	if (nreduce < 0)
 		fail(name, "the number of elements is %d", nreduce);
 	const auto count = static_cast<size_t>(nreduce);
 	check_arrays(name, dest, count * op.size, source, count * op.size);
-	on_set(name, start, log_stride, size, psync, SHMEM_REDUCE_SYNC_SIZE,
-	       [&](teams::team &t) { reduce_on(t, op, dest, source, count, name); });
+	run_on_set(name, start, log_stride, size, psync, SHMEM_REDUCE_SYNC_SIZE,
+		   [&](teams::team &t) { reduce_on(t, op, dest, source, count, name); });
 }
 
 } // namespace
@@ -195,8 +197,8 @@ void do_to_all(const char *name, void *dest, const void *source, int nreduce, in
 	SHMEM_NAME(void, shmem_##N##_##CALL, P)                                                                        \
 	{                                                                                                              \
 		(void)pWrk;                                                                                            \
-		do_to_all("shmem_" #N "_" #CALL, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync,        \
-			  reduction_of<OP_##CALL, T>());                                                               \
+		run_to_all("shmem_" #N "_" #CALL, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync,       \
+			   reduction_of<OP_##CALL, T>());                                                              \
 	}
 SHMEM_EACH_TO_ALL(DEFINE)
 #undef DEFINE

@@ -28,9 +28,9 @@ void close_endpoint(team &t)
 
 bool open_endpoint(team &t)
 {
-	const pgas_ep_wish wish{0, static_cast<size_t>(t.size), &g.cntr->fid, FI_WRITE | FI_READ};
+	const pgas_ep_wish wish{0, static_cast<size_t>(t.size), &g_shmem.cntr->fid, FI_WRITE | FI_READ};
 	pgas_opened_ep own;
-	if (pgas_open_ep(&g.net, &wish, &own, nullptr) != 0)
+	if (pgas_open_ep(&g_shmem.net, &wish, &own, nullptr) != 0)
 		return false;
 	t.av = own.av;
 	t.ep = own.ep;
@@ -38,11 +38,11 @@ bool open_endpoint(team &t)
 		char address[kAddressBytes] = {};
 		size_t len = sizeof address;
 		const auto rank = static_cast<fi_addr_t>(teams::world_rank(t, j));
-		if (fi_av_lookup(g.av, rank, address, &len) != 0 || len > sizeof address ||
+		if (fi_av_lookup(g_shmem.av, rank, address, &len) != 0 || len > sizeof address ||
 		    fi_av_insert(t.av, address, 1, nullptr, 0, nullptr) != 1)
 			return false;
 	}
-	return g.net.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
+	return g_shmem.net.ops->symmetric(t.ep, reinterpret_cast<void *>(g_shmem.base)) == 0;
 }
 
 // The endpoint whose ranks are the team's.
@@ -64,15 +64,15 @@ int create(team &owner, long options, shmem_ctx_t *out)
 	auto *c = new (std::nothrow) context{};
 	if (!c)
 		return 1;
-	const pgas::mutex_holder lock(g.contexts_mutex);
+	const pgas::mutex_holder lock(g_shmem.contexts_mutex);
 	fid_ep *ep = endpoint_of(owner);
 	if (!ep || fi_ep_alias(ep, &c->ep, FI_TRANSMIT | flags) != 0) {
 		delete c;
 		return 1;
 	}
 	c->front = front_for(c->ep);
-	c->plain = !g.devices;
-	g.net.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
+	c->plain = !g_shmem.devices;
+	g_shmem.net.ops->symmetric(c->ep, reinterpret_cast<void *>(g_shmem.base));
 	c->owner = &owner;
 	c->next = owner.contexts;
 	if (c->next)
@@ -84,12 +84,12 @@ int create(team &owner, long options, shmem_ctx_t *out)
 
 void destroy(context *c)
 {
-	const pgas::mutex_holder lock(g.contexts_mutex);
+	const pgas::mutex_holder lock(g_shmem.contexts_mutex);
 	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
 	if (c->pending)
-		g.net.ops->drain(c->ep);
+		g_shmem.net.ops->drain(c->ep);
 	fi_close(&c->ep->fid);
 	delete c;
 }

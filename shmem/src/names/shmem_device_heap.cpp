@@ -42,7 +42,7 @@ size_t common_alignment(const partition &p)
 	const uint64_t mine = p.mine.addr;
 	teams::exchange(g_teams[0], &mine, sizeof mine);
 	uint64_t bits = 0;
-	for (int pe = 0; pe < g.n_pes; pe++) {
+	for (int pe = 0; pe < g_shmem.n_pes; pe++) {
 		uint64_t there;
 		memcpy(&there, teams::exchanged(g_teams[0], pe), sizeof there);
 		bits |= there;
@@ -66,7 +66,7 @@ bool device_heap_is_default()
 void *device_heap_allocate(const char *routine, size_t size, size_t align)
 {
 	partition &p = require_device_heap(routine);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_same(routine, "size", size);
 		debug_same(routine, "alignment", align);
 	}
@@ -78,7 +78,7 @@ void *device_heap_allocate(const char *routine, size_t size, size_t align)
 void *device_heap_allocate_zeros(const char *routine, size_t count, size_t size)
 {
 	partition &p = require_device_heap(routine);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_same(routine, "count", count);
 		debug_same(routine, "size", size);
 	}
@@ -89,7 +89,7 @@ void device_heap_release(const char *routine, void *ptr)
 {
 	partition &p = require_device_heap(routine);
 	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
-	if (g.env.debug)
+	if (g_shmem.env.debug)
 		debug_same(routine, "the block", ptr ? offset : UINT64_MAX);
 	if (!ptr)
 		return;
@@ -111,7 +111,7 @@ void *device_heap_resize(const char *routine, void *ptr, size_t size)
 	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
 	size_t before;
 	{
-		const pgas::mutex_holder lock(g.heap_mutex);
+		const pgas::mutex_holder lock(g_shmem.heap_mutex);
 		before = offset < p.mine.bytes ? p.pool.block_bytes(offset) : 0;
 	}
 	if (!before)

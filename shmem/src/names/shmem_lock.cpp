@@ -29,7 +29,7 @@ uint32_t *node_of(long *lock)
 
 int home_of(const long *lock) // spread over the PEs by offset, so it is the same everywhere
 {
-	return static_cast<int>(symmetric_offset(lock) / sizeof(long) % static_cast<uint64_t>(g.n_pes));
+	return static_cast<int>(symmetric_offset(lock) / sizeof(long) % static_cast<uint64_t>(g_shmem.n_pes));
 }
 
 uint32_t my_node(long *lock)
@@ -44,7 +44,7 @@ SHMEM_NAME(void, shmem_set_lock, (long *lock))
 	check_running("shmem_set_lock");
 	check_host("shmem_set_lock", "lock", lock, sizeof *lock);
 	context *c = &g_default;
-	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
+	const auto me = static_cast<uint32_t>(g_shmem.my_pe) + 1;
 	pgas_store_relaxed(node_of(lock), kWaiting);
 	const uint32_t before = amo_fetch<PGAS_OP_WRITE>(c, tail_of(lock), me, home_of(lock));
 	if (before) {
@@ -60,7 +60,7 @@ SHMEM_NAME(int, shmem_test_lock, (long *lock))
 {
 	check_running("shmem_test_lock");
 	check_host("shmem_test_lock", "lock", lock, sizeof *lock);
-	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
+	const auto me = static_cast<uint32_t>(g_shmem.my_pe) + 1;
 	pgas_store_relaxed(node_of(lock), uint32_t{0});
 	const bool got = amo_compare(&g_default, tail_of(lock), uint32_t{0}, me, home_of(lock)) == 0;
 	pgas_fence_full();
@@ -73,7 +73,7 @@ SHMEM_NAME(void, shmem_clear_lock, (long *lock))
 	check_host("shmem_clear_lock", "lock", lock, sizeof *lock);
 	pshmem_quiet(); // the next holder sees what was written under the lock
 	context *c = &g_default;
-	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
+	const auto me = static_cast<uint32_t>(g_shmem.my_pe) + 1;
 	uint32_t behind = my_node(lock) & ~kWaiting;
 	if (!behind) {
 		if (amo_compare(c, tail_of(lock), me, uint32_t{0}, home_of(lock)) == me)

@@ -26,7 +26,7 @@ void *grant(void *ptr)
 // A wild store of the program may have hit our records.
 void debug_heap(const char *routine)
 {
-	if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
+	if (const char *broken = g_shmem.env.debug ? g_shmem.heap_.check() : nullptr)
 		fail(routine, "the records of the symmetric heap are damaged: %s", broken);
 }
 
@@ -35,7 +35,7 @@ void debug_heap(const char *routine)
 void *heap_allocate(const char *routine, size_t size, size_t align)
 {
 	check_running(routine);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_same(routine, "size", size);
 		debug_same(routine, "alignment", align);
 	}
@@ -43,8 +43,8 @@ void *heap_allocate(const char *routine, size_t size, size_t align)
 		return nullptr;
 	void *ptr;
 	{
-		const pgas::mutex_holder lock(g.heap_mutex);
-		ptr = g.heap_.alloc(size, align);
+		const pgas::mutex_holder lock(g_shmem.heap_mutex);
+		ptr = g_shmem.heap_.alloc(size, align);
 	}
 	return grant(ptr);
 }
@@ -52,7 +52,7 @@ void *heap_allocate(const char *routine, size_t size, size_t align)
 void *heap_allocate_zeros(const char *routine, size_t count, size_t size)
 {
 	check_running(routine);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_same(routine, "count", count);
 		debug_same(routine, "size", size);
 	}
@@ -60,8 +60,8 @@ void *heap_allocate_zeros(const char *routine, size_t count, size_t size)
 		return nullptr;
 	void *ptr;
 	{
-		const pgas::mutex_holder lock(g.heap_mutex);
-		ptr = g.heap_.alloc_zeroed(count, size);
+		const pgas::mutex_holder lock(g_shmem.heap_mutex);
+		ptr = g_shmem.heap_.alloc_zeroed(count, size);
 	}
 	return grant(ptr);
 }
@@ -69,14 +69,14 @@ void *heap_allocate_zeros(const char *routine, size_t count, size_t size)
 void heap_release(const char *routine, void *ptr)
 {
 	check_running(routine);
-	if (g.env.debug)
+	if (g_shmem.env.debug)
 		debug_same(routine, "the block", ptr ? symmetric_offset(ptr) : 0);
 	if (!ptr)
 		return;
 	pshmem_barrier_all();
-	const pgas::mutex_holder lock(g.heap_mutex);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
 	debug_heap(routine);
-	if (!g.heap_.release(ptr))
+	if (!g_shmem.heap_.release(ptr))
 		fail(routine,
 		     "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
 }
@@ -84,7 +84,7 @@ void heap_release(const char *routine, void *ptr)
 void *heap_resize(const char *routine, void *ptr, size_t size)
 {
 	check_running(routine);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_same(routine, "the block", ptr ? symmetric_offset(ptr) : 0);
 		debug_same(routine, "size", size);
 	}
@@ -97,10 +97,10 @@ void *heap_resize(const char *routine, void *ptr, size_t size)
 	pshmem_barrier_all();
 	void *moved;
 	{
-		const pgas::mutex_holder lock(g.heap_mutex);
-		if (!g.heap_.is_block(ptr))
+		const pgas::mutex_holder lock(g_shmem.heap_mutex);
+		if (!g_shmem.heap_.is_block(ptr))
 			fail(routine, "%p is not a block of the symmetric heap", ptr);
-		moved = g.heap_.resize(ptr, size);
+		moved = g_shmem.heap_.resize(ptr, size);
 	}
 	pshmem_barrier_all();
 	return moved;
@@ -129,8 +129,9 @@ SHMEM_NAME(void *, shmem_malloc_with_hints, (size_t size, long hints))
 	// an unknown hint is no reason to fail: the program may be written for a later standard
 	const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE |
 				       SHMEM_DEVICE_MALLOC_HOST_INIT | SHMEM_DEVICE_MALLOC_KERNEL_INIT);
-	if (g.env.debug && unknown)
-		fprintf(stderr, "PE %d: shmem_malloc_with_hints: unknown hints %#lx are ignored\n", g.my_pe, unknown);
+	if (g_shmem.env.debug && unknown)
+		fprintf(stderr, "PE %d: shmem_malloc_with_hints: unknown hints %#lx are ignored\n", g_shmem.my_pe,
+			unknown);
 	return allocate("shmem_malloc_with_hints", size, 0);
 }
 SHMEM_NAME(void *, shmem_align, (size_t alignment, size_t size))

@@ -11,24 +11,24 @@ using namespace shmem;
 
 SHMEM_NAME(void, shmem_query_initialized, (int *initialized))
 {
-	*initialized = g.initialized;
+	*initialized = g_shmem.initialized;
 }
 SHMEM_NAME(void, shmem_query_thread, (int *provided))
 {
 	check_running("shmem_query_thread");
-	*provided = g.thread_level;
+	*provided = g_shmem.thread_level;
 }
 SHMEM_NAME(int, shmem_my_pe, (void))
 {
-	if (PGAS_UNLIKELY(g.my_pe < 0))
+	if (PGAS_UNLIKELY(g_shmem.my_pe < 0))
 		check_running("shmem_my_pe");
-	return g.my_pe;
+	return g_shmem.my_pe;
 }
 SHMEM_NAME(int, shmem_n_pes, (void))
 {
-	if (PGAS_UNLIKELY(g.my_pe < 0))
+	if (PGAS_UNLIKELY(g_shmem.my_pe < 0))
 		check_running("shmem_n_pes");
-	return g.n_pes;
+	return g_shmem.n_pes;
 }
 SHMEM_NAME(int, _my_pe, (void))
 {
@@ -41,12 +41,12 @@ SHMEM_NAME(int, _num_pes, (void))
 SHMEM_NAME(int, shmem_pe_accessible, (int pe))
 {
 	check_running("shmem_pe_accessible");
-	return pe >= 0 && pe < g.n_pes;
+	return pe >= 0 && pe < g_shmem.n_pes;
 }
 SHMEM_NAME(int, shmem_addr_accessible, (const void *addr, int pe))
 {
 	check_running("shmem_addr_accessible");
-	return pe >= 0 && pe < g.n_pes && is_symmetric(addr, 1);
+	return pe >= 0 && pe < g_shmem.n_pes && is_symmetric(addr, 1);
 }
 SHMEM_NAME(void *, shmem_ptr, (const void *dest, int pe))
 {
@@ -54,7 +54,7 @@ SHMEM_NAME(void *, shmem_ptr, (const void *dest, int pe))
 	check_pe("shmem_ptr", pe);
 	if (!is_symmetric(dest, 1))
 		return nullptr;
-	return pe == g.my_pe ? const_cast<void *>(dest) : peer_pointer(dest, pe);
+	return pe == g_shmem.my_pe ? const_cast<void *>(dest) : peer_pointer(dest, pe);
 }
 SHMEM_NAME(void, shmem_info_get_version, (int *major, int *minor))
 {

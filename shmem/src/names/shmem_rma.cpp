@@ -129,7 +129,7 @@ SHMEM_NAME(void, shmem_ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uin
 }
 SHMEM_NAME(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
 {
-	if (PGAS_UNLIKELY(g.devices)) {
+	if (PGAS_UNLIKELY(g_shmem.devices)) {
 		uint64_t now;
 		device_read(&now, sig_addr, sizeof now);
 		return now;

@@ -21,7 +21,7 @@ shmem_space_t to_handle(space s)
 	return reinterpret_cast<shmem_space_t>(s);
 }
 
-bool available(space s)
+bool is_available(space s)
 {
 	const space_wish &wish = g_partitions.spaces;
 	return s == space::cpu ? wish.cpu : s == space::gpu && wish.gpu && has_device_heap();
@@ -35,10 +35,10 @@ space from_handle(const char *routine, shmem_space_t handle)
 	if (s > space::gpu)
 		fail(routine, "%p is no memory space; use SHMEM_SPACE_DEFAULT, SHMEM_SPACE_CPU or SHMEM_SPACE_GPU",
 		     static_cast<void *>(handle));
-	return available(s) ? s : space::none;
+	return is_available(s) ? s : space::none;
 }
 
-space named(const char *routine, int which)
+space find_space(const char *routine, int which)
 {
 	check_running(routine);
 	if (which < SHMEMX_SPACE_DEFAULT || which > SHMEMX_SPACE_GPU)
@@ -46,7 +46,7 @@ space named(const char *routine, int which)
 	if (which == SHMEMX_SPACE_DEFAULT)
 		return device_heap_is_default() ? space::gpu : space::cpu;
 	const space s = which == SHMEMX_SPACE_CPU ? space::cpu : space::gpu;
-	return available(s) ? s : space::none;
+	return is_available(s) ? s : space::none;
 }
 
 bool is_alignment(size_t align)
@@ -83,11 +83,11 @@ SHMEM_NAME(void, shmemg_free, (void *ptr))
 
 SHMEM_NAME(shmem_space_t, shmemx_space, (int which))
 {
-	return to_handle(named("shmemx_space", which));
+	return to_handle(find_space("shmemx_space", which));
 }
 SHMEM_NAME(shmem_team_t, shmemx_space_team, (int which))
 {
-	return named("shmemx_space_team", which) == space::none ? SHMEM_TEAM_INVALID : SHMEM_TEAM_WORLD;
+	return find_space("shmemx_space_team", which) == space::none ? SHMEM_TEAM_INVALID : SHMEM_TEAM_WORLD;
 }
 SHMEM_NAME(int, shmem_space_is_available, (shmem_space_t where))
 {

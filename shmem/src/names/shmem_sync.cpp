@@ -50,25 +50,25 @@ PGAS_COLD T value_on_device(const T *ivar)
 template <class T>
 PGAS_HOT bool holds(const T *ivar, int cmp, T value)
 {
-	return compare(PGAS_UNLIKELY(g.devices) ? value_on_device(ivar) : value_now(ivar), cmp, value);
+	return compare(PGAS_UNLIKELY(g_shmem.devices) ? value_on_device(ivar) : value_now(ivar), cmp, value);
 }
 
 // Programs call a test until it holds: now and then a test that does not hold does what a wait would do, so that other
 // processes get the core, and peers that cannot map our memory make progress. Returns its argument.
 template <class Answer>
-Answer not_yet(Answer answer)
+Answer note_failed_test(Answer answer)
 {
 	static thread_local unsigned failed;
 	if (PGAS_UNLIKELY(++failed % 64 == 0 || is_far())) {
 		act_for_peers();
-		if (g.oversubscribed && failed % 64 == 0)
+		if (g_shmem.oversubscribed && failed % 64 == 0)
 			sched_yield();
 	}
 	return answer;
 }
 
 template <class T>
-[[gnu::noinline]] void wait_longer(const T *ivar, int cmp, T value) noexcept // out of line: calling it is a jump
+[[gnu::noinline]] void poll_until(const T *ivar, int cmp, T value) noexcept // out of line: calling it is a jump
 {
 	unsigned polls = 0;
 	while (!holds(ivar, cmp, value))
@@ -79,8 +79,8 @@ template <class T>
 template <class T>
 PGAS_HOT void wait(const T *ivar, int cmp, T value)
 {
-	if (PGAS_UNLIKELY(g.devices) || !compare(value_now(ivar), cmp, value))
-		wait_longer(ivar, cmp, value);
+	if (PGAS_UNLIKELY(g_shmem.devices) || !compare(value_now(ivar), cmp, value))
+		poll_until(ivar, cmp, value);
 }
 
 // One value for all elements, or one each.
@@ -96,7 +96,7 @@ int test_all(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!(status && status[i]) && !holds(ivars + i, cmp, v.at(i)))
-			return not_yet(0);
+			return note_failed_test(0);
 	return 1;
 }
 
@@ -121,7 +121,7 @@ size_t test_any(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 			return i;
 		}
 	}
-	return not_yet(SIZE_MAX);
+	return note_failed_test(SIZE_MAX);
 }
 
 bool nothing_to_wait_for(size_t n, const int *status)
@@ -155,7 +155,7 @@ size_t test_some(T *ivars, size_t n, size_t *indices, const int *status, int cmp
 	for (size_t i = 0; i < n; i++)
 		if (!(status && status[i]) && holds(ivars + i, cmp, v.at(i)))
 			indices[found++] = i;
-	return found == n ? found : not_yet(found); // a program may wait for more of them
+	return found == n ? found : note_failed_test(found); // a program may wait for more of them
 }
 
 template <class T>
@@ -178,7 +178,7 @@ size_t wait_some(T *ivars, size_t n, size_t *indices, const int *status, int cmp
 using namespace shmem;
 
 #define BODY_wait_until(T) wait(ivar, cmp, cmp_value)
-#define BODY_test(T) return holds(ivar, cmp, cmp_value) ? 1 : not_yet(0)
+#define BODY_test(T) return holds(ivar, cmp, cmp_value) ? 1 : note_failed_test(0)
 #define BODY_wait(T) wait(ivar, SHMEM_CMP_NE, cmp_value)
 #define BODY_wait_until_all(T) wait_all(ivars, nelems, status, cmp, operand<T>{&cmp_value, false})
 #define BODY_wait_until_any(T) return wait_any(ivars, nelems, status, cmp, operand<T>{&cmp_value, false})

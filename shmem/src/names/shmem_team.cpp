@@ -27,8 +27,8 @@ void far_put(void *dest, const void *source, size_t bytes, int pe)
 
 void far_settle()
 {
-	if (may_be_under_way(g_own))
-		g.net.ops->drain(g_own.ep);
+	if (has_pending(g_own))
+		g_shmem.net.ops->drain(g_own.ep);
 }
 
 void far_get(void *dest, const void *source, size_t bytes, int pe)
@@ -44,8 +44,8 @@ void far_set(uint64_t *dest, uint64_t value, int pe)
 uint64_t far_add(uint64_t *dest, uint64_t value, int pe)
 {
 	pgas_fence_stores();
-	if (may_be_under_way(g_own))
-		g.net.ops->fence(g_own.ep);
+	if (has_pending(g_own))
+		g_shmem.net.ops->fence(g_own.ep);
 	return amo_fetch<PGAS_OP_SUM>(&g_own, dest, value, pe);
 }
 
@@ -69,7 +69,7 @@ void team_free(teams::team *t)
 	delete static_cast<team *>(t);
 }
 
-void fail_in(const char *routine, const char *text)
+void fail_routine(const char *routine, const char *text)
 {
 	fail(routine, "%s", text);
 }
@@ -111,7 +111,7 @@ struct meant<team_agree_kind> {
 	using type = teams::agreement;
 };
 template <class Word>
-constexpr auto meaning(Word word)
+constexpr auto map_choice(Word word)
 {
 	return static_cast<typename meant<Word>::type>(word);
 }
@@ -123,25 +123,26 @@ constexpr auto meaning(Word word)
 		using word = member##_kind;                                                                            \
 		list                                                                                                   \
 	}
-#define C(enumerator, text) static_assert(meaning(word::enumerator) == meant<word>::type::enumerator);
+#define C(enumerator, text) static_assert(map_choice(word::enumerator) == meant<word>::type::enumerator);
 #include "core/shmem_env.def"
 
 teams::client self_client()
 {
 	teams::client c;
-	c.me = g.my_pe;
-	c.size = g.n_pes;
-	c.hosts = g.hosts;
-	c.crowded = g.oversubscribed;
-	c.threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
-	c.forced = {meaning(g.env.barrier_algorithm), meaning(g.env.reduce_algorithm), meaning(g.env.bcast_algorithm),
-		    meaning(g.env.fcollect_algorithm), meaning(g.env.alltoall_algorithm)};
-	c.agree = meaning(g.env.team_agree);
-	c.stream = g.stream;
-	c.memory = g.internal;
+	c.me = g_shmem.my_pe;
+	c.size = g_shmem.n_pes;
+	c.hosts = g_shmem.hosts;
+	c.crowded = g_shmem.oversubscribed;
+	c.threads = g_shmem.thread_level == SHMEM_THREAD_MULTIPLE;
+	c.forced = {map_choice(g_shmem.env.barrier_algorithm), map_choice(g_shmem.env.reduce_algorithm),
+		    map_choice(g_shmem.env.bcast_algorithm), map_choice(g_shmem.env.fcollect_algorithm),
+		    map_choice(g_shmem.env.alltoall_algorithm)};
+	c.agree = map_choice(g_shmem.env.team_agree);
+	c.stream = g_shmem.stream;
+	c.memory = g_shmem.internal;
 	c.memory_bytes = kInternalBytes - kToolBytes;
 	c.client_lines = kLeaveLines;
-	c.eager_polls = g.oversubscribed ? 1 : 64;
+	c.eager_polls = g_shmem.oversubscribed ? 1 : 64;
 	c.pause = wait_pause;
 	c.pause_near = wait_pause_near;
 	c.mapped = peer_pointer;
@@ -154,7 +155,7 @@ teams::client self_client()
 	c.team_new = team_new;
 	c.team_ended = team_ended;
 	c.team_free = team_free;
-	c.fail = fail_in;
+	c.fail = fail_routine;
 	c.check_dest = check_dest;
 	return c;
 }
@@ -173,15 +174,15 @@ void require_outcome(teams::outcome got)
 
 void teams_setup()
 {
-	if (g.n_pes > teams::kMostRanks)
-		fail("shmem_init", "%d PEs are more than teams are made for", g.n_pes);
+	if (g_shmem.n_pes > teams::kMostRanks)
+		fail("shmem_init", "%d PEs are more than teams are made for", g_shmem.n_pes);
 	require_outcome(teams::open(self_client(), g_teams[0]));
-	auto *list = static_cast<int *>(malloc(static_cast<size_t>(g.n_pes) * sizeof(int)));
+	auto *list = static_cast<int *>(malloc(static_cast<size_t>(g_shmem.n_pes) * sizeof(int)));
 	if (!list)
 		fail("shmem_init", "out of memory");
 	int local = 0;
-	for (int pe = 0; pe < g.n_pes; pe++)
-		if (g.hosts[pe] == g.hosts[g.my_pe])
+	for (int pe = 0; pe < g_shmem.n_pes; pe++)
+		if (g_shmem.hosts[pe] == g_shmem.hosts[g_shmem.my_pe])
 			list[local++] = pe;
 	require_outcome(teams::predefine(g_teams[1], list, local));
 	free(list);

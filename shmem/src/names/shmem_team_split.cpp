@@ -23,14 +23,14 @@ bool config_ok(const shmem_team_config_t *config, long mask)
 }
 
 // Passes the handle of a new team to the program, if one was created and this PE is a member.
-void hand_out(teams::team *made, const shmem_team_config_t *config, long mask, shmem_team_t *out)
+void give_handle(teams::team *made, const shmem_team_config_t *config, long mask, shmem_team_t *out)
 {
 	if (!made)
 		return;
 	auto *t = static_cast<team *>(made);
 	t->config = mask & SHMEM_TEAM_NUM_CONTEXTS ? *config : shmem_team_config_t{};
 	*out = to_handle(t);
-	if (PGAS_UNLIKELY(g.env.proto_info))
+	if (PGAS_UNLIKELY(g_shmem.env.proto_info))
 		proto_print_team(*t);
 }
 
@@ -54,7 +54,7 @@ SHMEM_NAME(int, shmem_team_split_strided,
 		return -1;
 	teams::team *made;
 	const int rc = teams::split_strided(*parent, start, stride, size, &made);
-	hand_out(made, config, config_mask, new_team);
+	give_handle(made, config, config_mask, new_team);
 	return rc;
 }
 
@@ -70,8 +70,8 @@ SHMEM_NAME(int, shmem_team_split_2d,
 		return -1;
 	teams::team *row, *column;
 	const int rc = teams::split_grid(*parent, xrange, &row, &column);
-	hand_out(row, xaxis_config, xaxis_mask, xaxis_team);
-	hand_out(column, yaxis_config, yaxis_mask, yaxis_team);
+	give_handle(row, xaxis_config, xaxis_mask, xaxis_team);
+	give_handle(column, yaxis_config, yaxis_mask, yaxis_team);
 	return rc;
 }
 
@@ -88,7 +88,7 @@ SHMEM_NAME(int, shmemx_team_split_color,
 	const bool valid = config_ok(config, config_mask) && color >= SHMEMX_COLOR_NONE;
 	teams::team *made;
 	const int rc = teams::split_color(*parent, valid ? color : teams::kColorWrong, key, &made);
-	hand_out(made, config, config_mask, new_team);
+	give_handle(made, config, config_mask, new_team);
 	return rc;
 }
 
@@ -110,6 +110,6 @@ SHMEM_NAME(int, shmemx_team_create_group,
 	}
 	teams::team *made;
 	const int rc = teams::split_list(*parent, list.data(), npes, &made);
-	hand_out(made, config, config_mask, new_team);
+	give_handle(made, config, config_mask, new_team);
 	return rc;
 }

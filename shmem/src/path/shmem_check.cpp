@@ -27,7 +27,7 @@ void check_symmetric(const char *routine, const char *argument, const void *ptr,
 void check_host(const char *routine, const char *argument, const void *ptr, size_t bytes)
 {
 	check_symmetric(routine, argument, ptr, bytes);
-	if (const partition *p = g.devices ? device_of(ptr) : nullptr)
+	if (const partition *p = g_shmem.devices ? device_of(ptr) : nullptr)
 		fail(routine, "%s %p is in partition %d, which is device memory; it must be host memory", argument, ptr,
 		     p->wish.id);
 }

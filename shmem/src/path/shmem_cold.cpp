@@ -44,12 +44,12 @@ void put_checked(context *c, void *dest, const void *source, size_t bytes, int p
 	if (!bytes)
 		return;
 	check_symmetric(name, "dest", dest, bytes);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_remote(name, "dest", dest, bytes);
 		order_compare(name, dest, teams::world_rank(*c->owner, pe));
 		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
-	if (PGAS_UNLIKELY(g.devices) && device_put(c, dest, source, bytes, pe, name, when))
+	if (PGAS_UNLIKELY(g_shmem.devices) && device_put(c, dest, source, bytes, pe, name, when))
 		return;
 	fabric_put(c, dest, source, bytes, pe, name, when, more);
 }
@@ -61,7 +61,7 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	put_checked(c, dest, source, bytes, pe, name, when, 0);
 }
 
-void cold_put_before(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+void cold_put_more(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
 {
 	put_checked(c, dest, source, bytes, pe, name, when, FI_MORE);
 }
@@ -73,12 +73,12 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	if (!bytes)
 		return;
 	check_symmetric(name, "source", source, bytes);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_remote(name, "source", source, bytes);
 		order_compare(name, source, teams::world_rank(*c->owner, pe));
 		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
-	if (PGAS_UNLIKELY(g.devices) && device_get(c, dest, source, bytes, pe, name, when))
+	if (PGAS_UNLIKELY(g_shmem.devices) && device_get(c, dest, source, bytes, pe, name, when))
 		return;
 	fabric_get(c, dest, source, bytes, pe, name, when);
 }
@@ -98,7 +98,7 @@ namespace {
 				   const char *name) noexcept
 {
 	const auto addr = reinterpret_cast<uintptr_t>(dest);
-	if (PGAS_UNLIKELY(addr - g_partitions.begin < g_partitions.span || g.env.debug ||
+	if (PGAS_UNLIKELY(addr - g_partitions.begin < g_partitions.span || g_shmem.env.debug ||
 			  static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size)))
 		return p_by_address(c, dest, value, bytes, pe, name);
 	const uint64_t window = pgas_hot_window(reinterpret_cast<const pgas_ep *>(c->ep), static_cast<uint64_t>(pe), 0,
@@ -120,8 +120,8 @@ namespace {
 // done, and the long way finds out why. paths.def: shmem_long_p_far
 [[gnu::noinline]] void p_far(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
 {
-	if (PGAS_LIKELY(g.short_ways->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
-					       static_cast<fi_addr_t>(pe)) == 0)) {
+	if (PGAS_LIKELY(g_shmem.short_ways->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
+						     static_cast<fi_addr_t>(pe)) == 0)) {
 		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 		return;
 	}
@@ -142,8 +142,8 @@ void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const 
 uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name)
 {
 	uint64_t value = 0;
-	if (c->plain && PGAS_LIKELY(g.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
-							   static_cast<fi_addr_t>(pe), &value) == 0))
+	if (c->plain && PGAS_LIKELY(g_shmem.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
+								 static_cast<fi_addr_t>(pe), &value) == 0))
 		return value;
 	cold_get(c, &value, source, bytes, pe, name);
 	return value;
@@ -170,7 +170,7 @@ void check_word(context *c, const void *target, size_t bytes, int pe, const char
 	check_context(c, name);
 	check_member(name, c, pe);
 	check_symmetric(name, "target", target, bytes);
-	if (g.env.debug) {
+	if (g_shmem.env.debug) {
 		debug_remote(name, "target", target, bytes);
 		order_compare(name, target, teams::world_rank(*c->owner, pe));
 	}
@@ -185,16 +185,16 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 {
 	check_word(c, target, type == FI_UINT64 ? 8 : 4, pe, name);
 	uint64_t old = 0;
-	if (PGAS_UNLIKELY(g.devices) &&
+	if (PGAS_UNLIKELY(g_shmem.devices) &&
 	    device_amo(c, target, pe, type, op, value, compare, fetch ? &old : nullptr, name))
 		return old;
 	return fabric_amo(c, target, pe, type, op, value, compare, fetch, name);
 }
 
-void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value, const char *name)
+void cold_signal_word(context *c, uint64_t *target, int pe, fi_op op, uint64_t value, const char *name)
 {
 	check_word(c, target, sizeof *target, pe, name);
-	if (PGAS_UNLIKELY(g.devices)) { // data before signal, whatever memory each is in
+	if (PGAS_UNLIKELY(g_shmem.devices)) { // data before signal, whatever memory each is in
 		device_finish(name);
 		if (device_amo(c, target, pe, FI_UINT64, op, value, 0, nullptr, name))
 			return;
@@ -206,7 +206,7 @@ void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, in
 {
 	if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
 		fail(name, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
-	cold_amo_behind(c, sig_addr, pe, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, name);
+	cold_signal_word(c, sig_addr, pe, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, name);
 }
 
 // --- completion and order --------------------------------------------------------------------------------------------
@@ -215,11 +215,11 @@ void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, in
 void cold_quiet(context *c)
 {
 	check_context(c, "shmem_quiet");
-	const pgas::mutex_holder alone(g.quiet_mutex, g.thread_level == SHMEM_THREAD_MULTIPLE);
-	const uint64_t before = pgas_load_acquire(&c->pending); // pairs with add_release in finish_taken()
-	if (PGAS_UNLIKELY(g.devices))
+	const pgas::mutex_holder alone(g_shmem.quiet_mutex, g_shmem.thread_level == SHMEM_THREAD_MULTIPLE);
+	const uint64_t before = pgas_load_acquire(&c->pending); // pairs with add_release in finish_submitted()
+	if (PGAS_UNLIKELY(g_shmem.devices))
 		device_finish("shmem_quiet");
-	g.net.ops->drain(c->ep);
+	g_shmem.net.ops->drain(c->ep);
 	pgas_add_relaxed(&c->pending, 0 - before);
 	check_lost(c, "shmem_quiet");
 }
@@ -227,9 +227,9 @@ void cold_quiet(context *c)
 void cold_fence(context *c)
 {
 	check_context(c, "shmem_fence");
-	if (PGAS_UNLIKELY(g.devices))
+	if (PGAS_UNLIKELY(g_shmem.devices))
 		device_finish("shmem_fence");
-	g.net.ops->fence(c->ep);
+	g_shmem.net.ops->fence(c->ep);
 	check_lost(c, "shmem_fence");
 }
 

@@ -10,8 +10,8 @@ namespace shmem {
 [[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);
 // The caller issues its next operation to the same PE immediately: on a wire both leave together.
-[[gnu::cold, gnu::noinline]] void cold_put_before(context *c, void *dest, const void *source, size_t bytes, int pe,
-						  const char *name, until when);
+[[gnu::cold, gnu::noinline]] void cold_put_more(context *c, void *dest, const void *source, size_t bytes, int pe,
+						const char *name, until when);
 [[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);
 // the same for one value of up to 8 bytes in a register, so that the hot path spills nothing; noexcept like its
@@ -22,8 +22,8 @@ namespace shmem {
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
 					       uint64_t value, uint64_t compare, bool fetch, const char *name);
 // sets or adds to a word after all earlier operations of this context to that PE
-[[gnu::cold, gnu::noinline]] void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value,
-						  const char *name);
+[[gnu::cold, gnu::noinline]] void cold_signal_word(context *c, uint64_t *target, int pe, fi_op op, uint64_t value,
+						   const char *name);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
 [[gnu::cold, gnu::noinline]] void cold_fence(context *c);
 // A signal that no store can set.

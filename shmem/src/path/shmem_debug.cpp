@@ -17,12 +17,12 @@ namespace shmem {
 
 void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
 {
-	const pgas::mutex_holder lock(g.heap_mutex);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
 	if (const partition *p = partition_of(ptr);
 	    p && !p->pool.covers(reinterpret_cast<uintptr_t>(ptr) - p->mine.addr, bytes))
 		fail(name, "%s %p (%zu bytes) is in partition %d, but not within one allocated block", argument, ptr,
 		     bytes, p->wish.id);
-	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
+	if (g_shmem.heap_.contains(ptr) && !g_shmem.heap_.covers(ptr, bytes))
 		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
 		     ptr, bytes);
 }
@@ -30,7 +30,7 @@ void debug_remote(const char *name, const char *argument, const void *ptr, size_
 void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe)
 {
 	const auto end = reinterpret_cast<uintptr_t>(dest), begin = reinterpret_cast<uintptr_t>(source);
-	if (pe == g.my_pe && end < begin + bytes && begin < end + bytes)
+	if (pe == g_shmem.my_pe && end < begin + bytes && begin < end + bytes)
 		fail(name, "source %p and dest %p overlap (%zu bytes, both at PE %d)", source, dest, bytes, pe);
 }
 
@@ -38,7 +38,7 @@ void debug_same(const char *name, const char *argument, uint64_t value)
 {
 	const team &world = g_teams[0];
 	teams::exchange(g_teams[0], &value, sizeof value); // not the launcher's exchange: far PEs may need us meanwhile
-	for (int pe = 0; pe < g.n_pes; pe++) {
+	for (int pe = 0; pe < g_shmem.n_pes; pe++) {
 		unsigned long long there;
 		memcpy(&there, teams::exchanged(world, pe), sizeof there);
 		if (there != value)
@@ -47,12 +47,12 @@ void debug_same(const char *name, const char *argument, uint64_t value)
 	}
 }
 
-void debug_hello()
+void debug_print_memory()
 {
 	fprintf(stderr, "PE %d of %d: static data %p, %zu bytes; symmetric heap %p, %zu bytes; thread level %d\n",
-		g.my_pe, g.n_pes, reinterpret_cast<void *>(g.data.addr), g.data.bytes,
-		reinterpret_cast<void *>(g.heap_part.addr + kInternalBytes), g.heap_part.bytes - kInternalBytes,
-		g.thread_level);
+		g_shmem.my_pe, g_shmem.n_pes, reinterpret_cast<void *>(g_shmem.data.addr), g_shmem.data.bytes,
+		reinterpret_cast<void *>(g_shmem.heap_part.addr + kInternalBytes),
+		g_shmem.heap_part.bytes - kInternalBytes, g_shmem.thread_level);
 }
 
 } // namespace shmem

@@ -71,7 +71,7 @@ const char *our_routine(uintptr_t pc)
 	return "an OpenSHMEM routine";
 }
 
-uintptr_t window_on(int pe)
+uintptr_t find_window(int pe)
 {
 	return pgas_hot_window(reinterpret_cast<const pgas_ep *>(g_default.ep), static_cast<uint64_t>(pe), 0, 0,
 			       PGAS_UNCHECKED);
@@ -81,11 +81,11 @@ uintptr_t window_on(int pe)
 int find_owner(uintptr_t addr)
 {
 	constexpr uintptr_t around = uintptr_t{4} << 30;
-	for (int pe = 0; pe < g.n_pes; pe++) {
-		if (!window_on(pe))
+	for (int pe = 0; pe < g_shmem.n_pes; pe++) {
+		if (!find_window(pe))
 			continue;
-		const uintptr_t begin = window_on(pe) + g.base;
-		if (addr + around >= begin && addr < begin + g.span + around)
+		const uintptr_t begin = find_window(pe) + g_shmem.base;
+		if (addr + around >= begin && addr < begin + g_shmem.span + around)
 			return pe;
 	}
 	return -1;
@@ -103,9 +103,9 @@ struct fault {
 // The faulting address is the address that the program passed plus a window.
 bool find_library(uintptr_t addr, fault &f)
 {
-	for (int pe = 0; pe < g.n_pes; pe++) {
-		f.given = addr - window_on(pe);
-		f.library = window_on(pe) ? library_find(f.given) : nullptr;
+	for (int pe = 0; pe < g_shmem.n_pes; pe++) {
+		f.given = addr - find_window(pe);
+		f.library = find_window(pe) ? library_find(f.given) : nullptr;
 		if (f.library)
 			return true;
 	}
@@ -123,7 +123,7 @@ void find_far_address(const ucontext_t &u, int pe, fault &f)
 	constexpr uintptr_t canonical = uintptr_t{1} << 47;
 	for (const int number : kRegisters) {
 		const auto given = static_cast<uintptr_t>(u.uc_mcontext.gregs[number]);
-		if (given >= canonical || given + window_on(pe) < canonical || f.library)
+		if (given >= canonical || given + find_window(pe) < canonical || f.library)
 			continue;
 		f.owner = pe;
 		f.given = given;
@@ -137,8 +137,8 @@ void find_by_registers(const ucontext_t &u, fault &f)
 		const auto value = static_cast<uintptr_t>(u.uc_mcontext.gregs[number]);
 		if (find_library(value, f))
 			return;
-		for (int pe = 0; pe < g.n_pes; pe++)
-			if (window_on(pe) && value == window_on(pe))
+		for (int pe = 0; pe < g_shmem.n_pes; pe++)
+			if (find_window(pe) && value == find_window(pe))
 				return find_far_address(u, pe, f);
 	}
 }
@@ -155,7 +155,7 @@ void find_given(const siginfo_t *info, [[maybe_unused]] const ucontext_t &u, fau
 		return;
 	f.owner = find_owner(f.addr);
 	if (f.owner >= 0)
-		f.given = f.addr - window_on(f.owner);
+		f.given = f.addr - find_window(f.owner);
 }
 
 void explain(const fault &f, char *text, size_t room)
@@ -172,21 +172,21 @@ void explain(const fault &f, char *text, size_t room)
 		snprintf(text, room,
 			 "%s: the address %p is not symmetric memory: it is at offset %td of the %zu bytes of PE %d, "
 			 "and nothing is mapped there (%p)",
-			 routine, reinterpret_cast<void *>(f.given), static_cast<ptrdiff_t>(f.given - g.base), g.span,
-			 f.owner, reinterpret_cast<void *>(f.addr));
+			 routine, reinterpret_cast<void *>(f.given), static_cast<ptrdiff_t>(f.given - g_shmem.base),
+			 g_shmem.span, f.owner, reinterpret_cast<void *>(f.addr));
 	else if (f.owner >= 0)
 		snprintf(text, room, "%s: the address is not symmetric memory: it is far from the memory of PE %d",
 			 routine, f.owner);
 	else
 		snprintf(text, room,
 			 "%s: a PE number outside 0..%d, or an address that is not symmetric or not accessible (%p)",
-			 routine, g.n_pes - 1, reinterpret_cast<void *>(f.addr));
+			 routine, g_shmem.n_pes - 1, reinterpret_cast<void *>(f.addr));
 }
 
 // The program, or a call of ours with a pointer that is not SHMEM's, touched memory that only a device may touch.
 void touched_device(uintptr_t addr)
 {
-	const partition *p = g.devices ? device_of(reinterpret_cast<void *>(addr)) : nullptr;
+	const partition *p = g_shmem.devices ? device_of(reinterpret_cast<void *>(addr)) : nullptr;
 	if (!p)
 		return;
 	char text[160];
@@ -206,12 +206,12 @@ void on_fault(int sig, siginfo_t *info, void *where)
 	const auto &context = *static_cast<const ucontext_t *>(where);
 	fault f{nullptr, nullptr, -1, 0, 0, sig == SIGBUS && info->si_code == BUS_ADRALN};
 	const bool sent = info->si_code <= 0; // by kill() and the like: there is no fault, and no address
-	if (g.initialized && !sent) {
+	if (g_shmem.initialized && !sent) {
 		touched_device(reinterpret_cast<uintptr_t>(info->si_addr));
 		f.routine = our_routine(program_counter(context));
 		find_given(info, context, f);
 	}
-	if (g.env.backtrace)
+	if (g_shmem.env.backtrace)
 		backtrace_print();
 	if (f.routine || f.library || f.owner >= 0) {
 		char text[256];
@@ -220,7 +220,7 @@ void on_fault(int sig, siginfo_t *info, void *where)
 		if (!no_memory && (!theirs || f.library || f.owner >= 0))
 			pgas_boot_abort(1, text);
 		char line[288];
-		const int n = snprintf(line, sizeof line, "PE %d: %s\n", g.my_pe, text);
+		const int n = snprintf(line, sizeof line, "PE %d: %s\n", g_shmem.my_pe, text);
 		[[maybe_unused]] const ssize_t w = write(STDERR_FILENO, line, static_cast<size_t>(n));
 	}
 	// restore the previous handler: the faulting instruction runs again and ends the process (or reaches the

@@ -32,7 +32,7 @@ void note_library(const dl_phdr_info *info, const ElfW(Phdr) & segment)
 	snprintf(l.name, sizeof l.name, "%s", slash ? slash + 1 : info->dlpi_name);
 	l.begin = info->dlpi_addr + segment.p_vaddr;
 	l.end = l.begin + segment.p_memsz;
-	const auto own = reinterpret_cast<uintptr_t>(&g);
+	const auto own = reinterpret_cast<uintptr_t>(&g_shmem);
 	if (own < l.begin || own >= l.end) // a pointer into our own data is no argument of the program
 		g_library_count++;
 }

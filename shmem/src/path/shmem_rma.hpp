@@ -108,8 +108,9 @@ template <class T>
 void iput(context *c, const char *routine, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int pe)
 {
 	check_stride(routine, dst, sst);
-	if (PGAS_UNLIKELY(g.devices) && cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
-						     static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, true))
+	if (PGAS_UNLIKELY(g_shmem.devices) &&
+	    cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+			 static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, true))
 		return;
 	for (size_t i = 0; i < n; i++)
 		put(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst, sizeof(T), pe,
@@ -120,8 +121,9 @@ template <class T>
 void iget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int pe)
 {
 	check_stride(routine, dst, sst);
-	if (PGAS_UNLIKELY(g.devices) && cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
-						     static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, false))
+	if (PGAS_UNLIKELY(g_shmem.devices) &&
+	    cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+			 static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, false))
 		return;
 	for (size_t i = 0; i < n; i++)
 		get(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst, sizeof(T), pe,
@@ -133,7 +135,7 @@ void ibput(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 	   size_t n, int pe)
 {
 	check_blocks(routine, dst, sst, bsize);
-	if (PGAS_UNLIKELY(g.devices) &&
+	if (PGAS_UNLIKELY(g_shmem.devices) &&
 	    cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
 			 static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, true))
 		return;
@@ -147,7 +149,7 @@ void ibget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 	   size_t n, int pe)
 {
 	check_blocks(routine, dst, sst, bsize);
-	if (PGAS_UNLIKELY(g.devices) &&
+	if (PGAS_UNLIKELY(g_shmem.devices) &&
 	    cold_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
 			 static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, false))
 		return;

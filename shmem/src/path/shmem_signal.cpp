@@ -11,7 +11,7 @@ void put_signal_long(context *c, void *dest, const void *source, size_t bytes, u
 	if (window_of(c, pe))
 		put(c, dest, source, bytes, pe, name);
 	else
-		cold_put_before(c, dest, source, bytes, pe, name, when);
+		cold_put_more(c, dest, source, bytes, pe, name, when);
 	signal_op(c, sig_addr, signal, sig_op, pe, name);
 }
 

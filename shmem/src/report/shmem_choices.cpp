@@ -50,7 +50,7 @@ std::string bytes_text(size_t bytes)
 
 // "0-3,8": the numbers for which is(n) holds
 template <class Is>
-std::string ranges(int count, Is &&is)
+std::string list_ranges(int count, Is &&is)
 {
 	std::string text;
 	for (int source = 0; source < count; source++) {
@@ -69,7 +69,7 @@ std::string ranges(int count, Is &&is)
 
 std::string cpu_list(const cpu_set_t &set)
 {
-	return ranges(CPU_SETSIZE, [&](int cpu) { return CPU_ISSET(static_cast<size_t>(cpu), &set) != 0; });
+	return list_ranges(CPU_SETSIZE, [&](int cpu) { return CPU_ISSET(static_cast<size_t>(cpu), &set) != 0; });
 }
 
 // --- the machine -----------------------------------------------------------------------------------------------------
@@ -79,11 +79,12 @@ void print_cores()
 	cpu_set_t mine;
 	CPU_ZERO(&mine);
 	sched_getaffinity(0, sizeof mine, &mine);
-	const bool bound = CPU_COUNT(&mine) < CPU_COUNT(&g.cpus);
+	const bool bound = CPU_COUNT(&mine) < CPU_COUNT(&g_shmem.cpus);
 	printf("cores: PE 0 %s CPU %s; the %d PEs of this host may use CPU %s\n", bound ? "is bound to" : "may use",
-	       cpu_list(mine).c_str(), g.local_count, cpu_list(g.cpus).c_str());
-	printf("       %s\n", g.oversubscribed ? "more PEs than cores: a wait yields its core after the first poll"
-					       : "a core for each PE: a wait polls for a while before it sleeps");
+	       cpu_list(mine).c_str(), g_shmem.local_count, cpu_list(g_shmem.cpus).c_str());
+	printf("       %s\n", g_shmem.oversubscribed
+				      ? "more PEs than cores: a wait yields its core after the first poll"
+				      : "a core for each PE: a wait polls for a while before it sleeps");
 }
 
 // The page size that the kernel reports for an address.
@@ -108,13 +109,14 @@ size_t kernel_page_bytes(uintptr_t addr)
 void print_pages()
 {
 	static const char *const how[] = {"usual", "usual, huge ones advised", "reserved huge"};
-	const size_t bytes = kernel_page_bytes(g.heap_part.addr + kInternalBytes);
+	const size_t bytes = kernel_page_bytes(g_shmem.heap_part.addr + kInternalBytes);
 	printf("memory: symmetric heap %s per PE, in %s pages of %s; static data %s\n",
-	       bytes_text(g.heap_part.bytes - kInternalBytes).c_str(), how[static_cast<int>(g.env.huge_pages)],
-	       bytes_text(bytes ? bytes : pgas::page_bytes()).c_str(), bytes_text(g.data.bytes).c_str());
+	       bytes_text(g_shmem.heap_part.bytes - kInternalBytes).c_str(),
+	       how[static_cast<int>(g_shmem.env.huge_pages)], bytes_text(bytes ? bytes : pgas::page_bytes()).c_str(),
+	       bytes_text(g_shmem.data.bytes).c_str());
 	char text[64] = "";
 	FILE *setting = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "re");
-	if (setting && fgets(text, sizeof text, setting) && g.env.huge_pages == huge_pages_kind::advise &&
+	if (setting && fgets(text, sizeof text, setting) && g_shmem.env.huge_pages == huge_pages_kind::advise &&
 	    !strstr(text, "[advise]") && !strstr(text, "[always]"))
 		puts("        this kernel does not take the advice: shmem_enabled is not advise");
 	if (setting)
@@ -125,13 +127,13 @@ void print_pages()
 
 std::string wire_to(int pe)
 {
-	if (pe == g.my_pe)
+	if (pe == g_shmem.my_pe)
 		return "itself";
-	if (g.host_names && strcmp(g.host_names[pe], g.host_names[g.my_pe]) != 0)
-		return std::string("link to host ") + g.host_names[pe];
-	if (peer_pointer(g.internal, pe))
+	if (g_shmem.host_names && strcmp(g_shmem.host_names[pe], g_shmem.host_names[g_shmem.my_pe]) != 0)
+		return std::string("link to host ") + g_shmem.host_names[pe];
+	if (peer_pointer(g_shmem.internal, pe))
 		return "shared memory, mapped: loads and stores of the caller";
-	if (g.host_names && g.hosts[pe] != g.hosts[g.my_pe] && !g.env.fake_hosts.hosts)
+	if (g_shmem.host_names && g_shmem.hosts[pe] != g_shmem.hosts[g_shmem.my_pe] && !g_shmem.env.fake_hosts.hosts)
 		return "link";
 	const char *map = getenv("FI_PGAS_MAP");
 	return std::string("shared memory, not mapped: its progress does the work") +
@@ -142,8 +144,8 @@ std::string network_address(int pe)
 {
 	char address[2 * kAddressBytes], text[256] = "";
 	size_t bytes = sizeof address, room = sizeof text;
-	if (fi_av_lookup(g.av, static_cast<fi_addr_t>(pe), address, &bytes) == 0)
-		fi_av_straddr(g.av, address, text, &room);
+	if (fi_av_lookup(g_shmem.av, static_cast<fi_addr_t>(pe), address, &bytes) == 0)
+		fi_av_straddr(g_shmem.av, address, text, &room);
 	return text;
 }
 
@@ -151,14 +153,14 @@ void print_wires()
 {
 	puts("wires:");
 	std::vector<std::string> wires;
-	for (int pe = 0; pe < g.n_pes; pe++)
+	for (int pe = 0; pe < g_shmem.n_pes; pe++)
 		wires.push_back(wire_to(pe));
 	std::vector<bool> said(wires.size());
 	for (size_t first = 0; first < wires.size(); first++) {
 		if (said[first])
 			continue;
 		const auto alike = [&](int pe) { return wires[static_cast<size_t>(pe)] == wires[first]; };
-		printf("  PE %s: %s\n", ranges(g.n_pes, alike).c_str(), wires[first].c_str());
+		printf("  PE %s: %s\n", list_ranges(g_shmem.n_pes, alike).c_str(), wires[first].c_str());
 		if (wires[first].rfind("link", 0) == 0)
 			printf("    %s\n", network_address(static_cast<int>(first)).c_str());
 		for (size_t pe = first; pe < wires.size(); pe++)
@@ -173,12 +175,13 @@ void print_thresholds()
 	puts("  put, get, atomics where memory is mapped: one way for all sizes");
 	printf("  put elsewhere: up to %s are copied and the call returns; more: it returns when source is free "
 	       "again\n",
-	       bytes_text(g.copy_limit).c_str());
+	       bytes_text(g_shmem.copy_limit).c_str());
 	printf("  collectives: up to %zu bytes travel together with the number that announces them\n", teams::kInline);
 	for (unsigned i = 0; i < static_cast<unsigned>(teams::streamer::count); i++)
-		if (g.stream.bytes[i] != SIZE_MAX)
+		if (g_shmem.stream.bytes[i] != SIZE_MAX)
 			printf("  %s: around the caches from %s on, of all PEs of a host together%s\n", streams[i],
-			       bytes_text(g.stream.bytes[i]).c_str(), g.env.stream_from ? " (SHMEM_STREAM_FROM)" : "");
+			       bytes_text(g_shmem.stream.bytes[i]).c_str(),
+			       g_shmem.env.stream_from ? " (SHMEM_STREAM_FROM)" : "");
 	for (char **pos = environ; *pos; pos++)
 		if (strncmp(*pos, "FI_PGAS_", 8) == 0)
 			printf("  set: %s\n", *pos);
@@ -228,7 +231,7 @@ void print_team(const char *name, const team &t, const std::string &choices)
 void proto_print()
 {
 	const team &world = g_teams[0], &shared = g_teams[1];
-	printf("SHMEM choices (SHMEM_PROTO_INFO), as PE 0 of %d sees them; started by %s\n", g.n_pes,
+	printf("SHMEM choices (SHMEM_PROTO_INFO), as PE 0 of %d sees them; started by %s\n", g_shmem.n_pes,
 	       strcmp(pgas_boot_launcher(), "single") == 0 ? "no launcher" : pgas_boot_launcher());
 	print_cores();
 	print_pages();
@@ -246,7 +249,7 @@ void proto_print_team(const team &t)
 	const std::string choices = choices_of(t);
 	if (t.me != 0 || choices == choices_of(g_teams[0]))
 		return;
-	const std::string members = ranges(g.n_pes, [&](int pe) { return teams::member_of(t, pe) >= 0; });
+	const std::string members = list_ranges(g_shmem.n_pes, [&](int pe) { return teams::member_of(t, pe) >= 0; });
 	print_team(("SHMEM choices: team of PE " + members).c_str(), t, choices);
 	fflush(stdout);
 }

@@ -69,9 +69,9 @@ const char *word(const char *const (&words)[Count], int pos)
 
 void tool_joined()
 {
-	if (g.tool)
-		g.tool->joined();
-	else if (g_no_tool && g.my_pe == 0)
+	if (g_shmem.tool)
+		g_shmem.tool->joined();
+	else if (g_no_tool && g_shmem.my_pe == 0)
 		fprintf(stderr,
 			"PE 0: SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER and SHMEM_CHECK do nothing here: %s\n",
 			g_no_tool);
@@ -79,14 +79,14 @@ void tool_joined()
 
 void tool_leaving()
 {
-	if (g.tool)
-		g.tool->leaving();
+	if (g_shmem.tool)
+		g_shmem.tool->leaving();
 }
 
 void tool_all_left()
 {
-	if (g.tool)
-		g.tool->all_left();
+	if (g_shmem.tool)
+		g_shmem.tool->all_left();
 	// every PE that reads the others' figures has arrived here, and no PE touches them from now on
 	teams::sync_push(g_teams[0]);
 }
@@ -101,21 +101,21 @@ extern "C" SHMEM_EXPORT int shmem_impl_tool_enter(const shmem_impl_tool *tool) n
 {
 	if (tool->version != SHMEM_TOOL_VERSION)
 		return -1;
-	g.tool = tool;
+	g_shmem.tool = tool;
 	return 0;
 }
 
 extern "C" SHMEM_EXPORT void *shmem_impl_tool_room(size_t *bytes) noexcept
 {
 	*bytes = kToolBytes;
-	return g.internal + kInternalBytes - kToolBytes;
+	return g_shmem.internal + kInternalBytes - kToolBytes;
 }
 
 extern "C" SHMEM_EXPORT void shmem_impl_tool_where(int pe, struct shmem_impl_tool_pe *out) noexcept
 {
-	out->with_tool = g.with_tool && g.with_tool[pe];
+	out->with_tool = g_shmem.with_tool && g_shmem.with_tool[pe];
 	out->host = static_cast<uint32_t>(g_teams[0].host ? g_teams[0].host[pe] : 0);
-	out->name = g.host_names ? g.host_names[pe] : "";
+	out->name = g_shmem.host_names ? g_shmem.host_names[pe] : "";
 }
 
 extern "C" SHMEM_EXPORT int shmem_impl_tool_algorithm(shmem_impl_collective which, shmem_team_t handle,
@@ -154,7 +154,7 @@ extern "C" SHMEM_EXPORT const char *shmem_impl_tool_algorithm_name(shmem_impl_co
 
 extern "C" SHMEM_EXPORT void shmem_impl_tool_heap(size_t *high_water, size_t *total) noexcept
 {
-	const heap_stats s = g.heap_.stats();
+	const heap_stats s = g_shmem.heap_.stats();
 	*high_water = s.high_water_bytes;
 	*total = s.total_bytes;
 }
@@ -167,7 +167,8 @@ extern "C" SHMEM_EXPORT uint64_t shmem_impl_tool_offset(const void *symmetric) n
 extern "C" SHMEM_EXPORT void *shmem_impl_tool_address(uint64_t offset) noexcept
 {
 	const uint64_t heap = heap_offset();
-	return reinterpret_cast<void *>(offset >= heap ? g.heap_part.addr + (offset - heap) : g.data.addr + offset);
+	return reinterpret_cast<void *>(offset >= heap ? g_shmem.heap_part.addr + (offset - heap)
+						       : g_shmem.data.addr + offset);
 }
 
 extern "C" SHMEM_EXPORT int shmem_impl_tool_symmetric(const void *addr, size_t bytes) noexcept
@@ -177,17 +178,17 @@ extern "C" SHMEM_EXPORT int shmem_impl_tool_symmetric(const void *addr, size_t b
 
 extern "C" SHMEM_EXPORT size_t shmem_impl_tool_block_bytes(const void *block) noexcept
 {
-	const pgas::mutex_holder lock(g.heap_mutex);
-	return g.heap_.block_bytes(block);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
+	return g_shmem.heap_.block_bytes(block);
 }
 
 extern "C" SHMEM_EXPORT const void *shmem_impl_tool_block_around(const void *addr, size_t *bytes) noexcept
 {
-	const pgas::mutex_holder lock(g.heap_mutex);
-	return g.heap_.block_around(addr, *bytes);
+	const pgas::mutex_holder lock(g_shmem.heap_mutex);
+	return g_shmem.heap_.block_around(addr, *bytes);
 }
 
 extern "C" SHMEM_EXPORT void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) noexcept
 {
-	*out = {g.env.stats, g.env.trace, g.env.hang_after, wished_check(), g.env.trace_events};
+	*out = {g_shmem.env.stats, g_shmem.env.trace, g_shmem.env.hang_after, wished_check(), g_shmem.env.trace_events};
 }

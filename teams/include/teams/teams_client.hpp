@@ -108,6 +108,6 @@ void close();
 
 // Has a member of one of my teams begun a collective that I have not entered? If I never enter it, that member waits
 // forever.
-bool awaited();
+bool is_awaited();
 
 } // namespace pgas::teams

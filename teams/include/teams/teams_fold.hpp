@@ -90,7 +90,7 @@ struct four {
 };
 
 template <class Op, class T>
-inline four<T> combined(const four<T> &x, const four<T> &y)
+inline four<T> combine(const four<T> &x, const four<T> &y)
 {
 	return {Op::of(x.a, y.a), Op::of(x.b, y.b), Op::of(x.c, y.c), Op::of(x.d, y.d)};
 }
@@ -105,13 +105,13 @@ size_t fold_lines_of(T *out, const void *const *rows, size_t row_count, size_t e
 	size_t pos = 0;
 	if (row_count == 2) {
 		for (; pos + kCount <= elements; pos += kCount)
-			combined<Op>(four<T>::load(first + pos), four<T>::load(second + pos)).store(out + pos);
+			combine<Op>(four<T>::load(first + pos), four<T>::load(second + pos)).store(out + pos);
 		return pos;
 	}
 	for (; pos + kCount <= elements; pos += kCount) {
 		four<T> acc = four<T>::load(first + pos);
 		for (size_t r = 1; r < row_count; r++)
-			acc = combined<Op>(acc, four<T>::load(static_cast<const T *>(rows[r]) + pos));
+			acc = combine<Op>(acc, four<T>::load(static_cast<const T *>(rows[r]) + pos));
 		acc.store(out + pos);
 	}
 	return pos;

@@ -47,10 +47,10 @@ bool finished(operation *op);
 // Advances some of the operations in progress, different ones each time. Returns true if anything moved.
 bool progress();
 // Number of operations in progress in this process.
-extern unsigned g_under_way; // written under a lock
+extern unsigned g_in_flight; // written under a lock
 inline unsigned under_way()
 {
-	return pgas_load_relaxed(&g_under_way);
+	return pgas_load_relaxed(&g_in_flight);
 }
 
 } // namespace pgas::teams

@@ -183,20 +183,20 @@ inline uintptr_t reach_of(team &t, int member)
 	return PGAS_LIKELY(r != kReachAsk) ? r : resolve(t, member);
 }
 
-// Is the member's memory mapped here? If so, `there(t, j, ptr)` is its copy of ptr.
+// Is the member's memory mapped here? If so, `address_at(t, j, ptr)` is its copy of ptr.
 inline bool is_near(team &t, int member)
 {
 	return reach_of(t, member) != kReachNone;
 }
 template <class T>
-inline T *there(const team &t, int member, T *mine)
+inline T *address_at(const team &t, int member, T *mine)
 {
 	return reinterpret_cast<T *>(reinterpret_cast<uintptr_t>(mine) + t.reach[member]);
 }
 
 // Where one-sided calls write a line of the member's block.
 template <class T>
-inline T *as_mine(const team &t, int member, const T *in_my_block)
+inline T *own_address(const team &t, int member, const T *in_my_block)
 {
 	const uintptr_t offset = reinterpret_cast<uintptr_t>(in_my_block) - reinterpret_cast<uintptr_t>(t.block);
 	return reinterpret_cast<T *>(t.block_at[member] + offset);
@@ -307,6 +307,6 @@ inline const char *exchanged(const team &t, int source)
 {
 	return in_line(t, t.block, t.exchanges, source)->payload;
 }
-void completed(team &t); // reports to later roots that I have completed collective t.exchanges
+void report_completed(team &t); // reports to later roots that I have completed collective t.exchanges
 
 } // namespace pgas::teams

@@ -11,7 +11,7 @@ namespace shmem {
 
 inline bool any_device(const void *dest, const void *source)
 {
-	return PGAS_UNLIKELY(g.devices) && (device_of(dest) || device_of(source));
+	return PGAS_UNLIKELY(g_shmem.devices) && (device_of(dest) || device_of(source));
 }
 void device_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
 		      bool in_turn, const char *name);

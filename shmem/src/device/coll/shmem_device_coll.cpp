@@ -34,9 +34,9 @@ std::vector<size_t> lengths_of_all(teams::team &t, size_t mine, const char *name
 		return all;
 	}
 	for (int j = 0; j < t.size; j++)
-		signal_op(&g_own, &g_partitions.lengths[g.my_pe], mine, SHMEM_SIGNAL_SET, teams::world_rank(t, j),
+		signal_op(&g_own, &g_partitions.lengths[g_shmem.my_pe], mine, SHMEM_SIGNAL_SET, teams::world_rank(t, j),
 			  name);
-	g.net.ops->drain(g_own.ep);
+	g_shmem.net.ops->drain(g_own.ep);
 	teams::sync(t);
 	for (int j = 0; j < t.size; j++)
 		all[static_cast<size_t>(j)] = g_partitions.lengths[teams::world_rank(t, j)];

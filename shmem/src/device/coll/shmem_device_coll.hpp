@@ -31,7 +31,7 @@ inline devices::kind &driver_of(const void *dest, const void *source, const char
 inline void *place_at(const teams::team &t, int j, const void *ptr, const char *name)
 {
 	const int pe = teams::world_rank(t, j);
-	if (pe == g.my_pe)
+	if (pe == g_shmem.my_pe)
 		return const_cast<void *>(ptr);
 	if (on_other_host(pe))
 		return nullptr;
@@ -75,7 +75,7 @@ public:
 			else
 				cold_get(&g_own, f.local, f.remote, f.bytes, teams::world_rank(team_, f.member), name_);
 		if (!far_.empty())
-			g.net.ops->drain(g_own.ep);
+			g_shmem.net.ops->drain(g_own.ep);
 		device_far_finish(name_);
 		check(kind_.finish());
 		far_.clear();

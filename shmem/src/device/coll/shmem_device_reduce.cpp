@@ -87,7 +87,7 @@ bool find_fold(const teams::reduction &r, device_fold &out)
 }
 
 // The same result on all members: it depends on the call and on the location of all of them.
-bool kernels_can(const teams::team &t, const device_fold &f, const void *dest, const void *source)
+bool can_fold_by_kernels(const teams::team &t, const device_fold &f, const void *dest, const void *source)
 {
 	const partition *d = device_of(dest), *s = device_of(source);
 	if (!d || !s || d->kind != s->kind || !d->kind->can_fold(f.op, f.type) ||
@@ -100,12 +100,12 @@ bool kernels_can(const teams::team &t, const device_fold &f, const void *dest, c
 }
 
 // False: nothing was done.
-bool by_kernels(teams::team &t, devices::fold_form form, const teams::reduction &op, void *dest, const void *source,
-		size_t elements, const char *name)
+bool fold_by_kernels(teams::team &t, devices::fold_form form, const teams::reduction &op, void *dest,
+		     const void *source, size_t elements, const char *name)
 {
 	constexpr size_t kUnit = 64; // shares begin at an alignment for wide loads, if the arrays are aligned
 	device_fold what;
-	if (!find_fold(op, what) || !kernels_can(t, what, dest, source))
+	if (!find_fold(op, what) || !can_fold_by_kernels(t, what, dest, source))
 		return false;
 	const actor me(t, source, name);
 	teams::sync(t); // the others' sources are ready
@@ -154,8 +154,8 @@ share my_part(teams::team &t, const actor &me, size_t elements, size_t size)
 // Reads my elements of every source, part by part, calls fold(rows of all, count), and writes the result into every
 // dest. fold returns a function that maps member j to its result row.
 template <class Fold>
-void on_my_part(teams::team &t, size_t size, void *dest, const void *source, size_t elements, const char *name,
-		Fold &&fold)
+void fold_my_part(teams::team &t, size_t size, void *dest, const void *source, size_t elements, const char *name,
+		  Fold &&fold)
 {
 	devices::kind &k = driver_of(dest, source, name);
 	const share mine = my_part(t, actor(t, source, name), elements, size);
@@ -180,9 +180,9 @@ void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const
 		   const char *name)
 {
 	if (staged_reduce(t, op, dest, source, elements, name) ||
-	    by_kernels(t, devices::fold_form::all, op, dest, source, elements, name))
+	    fold_by_kernels(t, devices::fold_form::all, op, dest, source, elements, name))
 		return;
-	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
+	fold_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
 		op.fold(host.row(0), host.addrs.data(), host.addrs.size(), count);
 		return [&host](int) { return host.row(0); };
 	});
@@ -194,10 +194,11 @@ void device_scan(teams::team &t, const teams::reduction &op, void *dest, const v
 {
 	using devices::fold_form;
 	if (staged_scan(t, op, dest, source, elements, exclusive, name) ||
-	    by_kernels(t, exclusive ? fold_form::exclusive : fold_form::inclusive, op, dest, source, elements, name))
+	    fold_by_kernels(t, exclusive ? fold_form::exclusive : fold_form::inclusive, op, dest, source, elements,
+			    name))
 		return;
 	std::vector<char> nobody;
-	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
+	fold_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
 		for (int j = 1; j < t.size; j++) { // row j becomes the sum of members 0 to j
 			const void *two[] = {host.row(j - 1), host.row(j)};
 			op.fold(host.row(j), two, 2, count);

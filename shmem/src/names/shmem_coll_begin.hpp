@@ -14,10 +14,10 @@ void check_alike(team &t, const char *routine, uint64_t elements, int root, cons
 
 // The start of every collective. Null: not a team.
 template <class T>
-team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, size_t dest_count, size_t source_count,
-	    size_t size)
+team *begin_collective(const char *routine, shmem_team_t handle, T *dest, const T *source, size_t dest_count,
+		       size_t source_count, size_t size)
 {
-	if (PGAS_UNLIKELY(!g.initialized))
+	if (PGAS_UNLIKELY(!g_shmem.initialized))
 		check_running(routine);
 	team *t = live_team(handle);
 	if (PGAS_UNLIKELY(!t))
@@ -30,7 +30,7 @@ team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, 
 	return t;
 }
 
-inline size_t times(const char *routine, shmem_team_t handle, size_t count)
+inline size_t count_of_all(const char *routine, shmem_team_t handle, size_t count)
 {
 	const team *t = live_team(handle);
 	size_t all;
