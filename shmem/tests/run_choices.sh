@@ -30,8 +30,8 @@ page FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" -n 4 "$probe"
 says '^  PE 1-3: shared memory, not mapped: its progress does the work (FI_PGAS_MAP=0)$'
 says '^  set: FI_PGAS_MAP=0$'
 page SHMEM_FAKE_HOSTS=4x1 SHMEM_BCAST_ALGORITHM=flat SHMEM_STREAM_FROM=3m "$oshrun" --stats -n 4 "$probe"
-says '^    reduce  *up to 16 KiB  *recursive  *one member on each host$'
-says '^  *more  *ring  *one member on each host$'
+says '^    reduce  *up to 32 KiB  *recursive  *one member on each host$'
+says '^  *more  *shares  *one member on each host$'
 says '^    broadcast  *any size  *flat  *asked for by SHMEM_BCAST_ALGORITHM$'
 says '^  SHMEM_TEAM_SHARED: 1 PEs on 1 host$'
 # what the calls used, from their statistics

@@ -22,7 +22,7 @@
 // to fold message m - kSlots, and the neighbour folds that one before it sends its own message m. Results go straight
 // into the neighbour's dest. All slots are free again when the reduction ends.
 //
-// SHMEM_REDUCE_ALGORITHM=ring makes each member a host of its own: one ring of all members.
+// reduce_algorithm::ring makes each member a host of its own: one ring of all members.
 #include "teams_host_plan.hpp"
 #include "teams_reduce_hosts.hpp"
 

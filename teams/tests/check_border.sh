@@ -28,7 +28,7 @@ say() { # HEADING COMMAND...
 }
 
 # The name of a system header has no folder, or sys/.
-ours='<(teams/teams_[a-z]+|pgas/pgas_[a-z]+)\.hp*>|"(teams_[a-z]+|forked)\.hpp"'
+ours='<(teams/teams_[a-z]+|pgas/pgas_[a-z]+)\.hp*>|"(teams_[a-z_]+|forked)\.hpp"'
 systems='<(sys/)?[a-z_]+(\.h)?>'
 foreign() { # FILE...
 	# shellcheck disable=SC2317  # say() calls it
