@@ -89,11 +89,11 @@ bool start_thread(pthread_t &out)
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const auto run = [](void *) -> void * {
+	const auto run_server_thread = [](void *) -> void * {
 		mine().serve();
 		return nullptr;
 	};
-	const bool good = pthread_create(&out, nullptr, run, nullptr) == 0;
+	const bool good = pthread_create(&out, nullptr, run_server_thread, nullptr) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, nullptr);
 	return good;
 }

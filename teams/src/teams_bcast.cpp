@@ -20,11 +20,11 @@ namespace {
 
 // A position in the tree: members are numbered from the root on; my children are `first` up to `end`, my parent is
 // `above`.
-struct place {
+struct tree_position {
 	int root, index, first, end, above;
 };
 
-place place_of(const team &t, int root, int fan)
+tree_position tree_position_of(const team &t, int root, int fan)
 {
 	const int n = t.size;
 	const int index = wrap(t.me - root, n);
@@ -43,7 +43,7 @@ line *broadcast_line(const team &t, uint64_t number, int source, bool fits_note)
 
 // Waits until my children have read what I am about to overwrite. Waits for half of the ring at once, so it waits
 // rarely.
-void await_children(team &t, const place &p, uint64_t number, unsigned ring)
+void await_children(team &t, const tree_position &p, uint64_t number, unsigned ring)
 {
 	if (t.below_root != p.root) {
 		t.below_root = p.root;
@@ -59,22 +59,22 @@ void await_children(team &t, const place &p, uint64_t number, unsigned ring)
 
 void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too, int fan)
 {
-	const place p = place_of(t, root, fan);
+	const tree_position p = tree_position_of(t, root, fan);
 	const uint64_t number = ++t.exchanges;
 	const bool beside = bytes <= kInline, fits_note = bytes <= sizeof(note::payload) || !beside;
 	line mine{};
-	const line *told = &mine;
+	const line *from_parent = &mine;
 	if (p.index == 0) {
 		memcpy(mine.payload, source, beside ? bytes : 0);
 	} else {
-		told = broadcast_line(t, number, p.above, fits_note);
-		await([=] { return pgas_load_relaxed(&told->number) == number; }, on_my_host(t, p.above));
+		from_parent = broadcast_line(t, number, p.above, fits_note);
+		await([=] { return pgas_load_relaxed(&from_parent->number) == number; }, on_my_host(t, p.above));
 	}
 	if (p.first < p.end) {
 		await_children(t, p, number, fits_note ? kNotes : kRing);
 		line *item = broadcast_line(t, number, t.me, fits_note);
 		for (int i = p.first; i < p.end; i++)
-			set_line(t, wrap(i + root, t.size), item, number, *told,
+			set_line(t, wrap(i + root, t.size), item, number, *from_parent,
 				 fits_note ? sizeof(note::payload) : kInline);
 	}
 	if (p.index == 0) {
@@ -83,7 +83,7 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 		if (!beside)
 			await_progress(t, number); // until all have read my source
 	} else if (beside) {
-		memcpy(dest, told->payload, bytes);
+		memcpy(dest, from_parent->payload, bytes);
 	} else if (is_near(t, root)) {
 		memcpy(dest, address_at(t, root, source), bytes);
 	} else {

@@ -205,8 +205,8 @@ void team_release(team &t)
 	g_job.team_ended(t);
 	if (t.block) {
 		const auto pos = static_cast<uint32_t>((t.block - g_job.memory) / static_cast<ptrdiff_t>(kLine));
-		if (t.pool_slot >= 0)
-			pool_give(t.pool_slot, highest_number(t));
+		if (t.pool_place >= 0)
+			pool_give(t.pool_place, highest_number(t));
 		else
 			arena_give({pos, highest_number(t)}, t.block_lines);
 	}
@@ -266,7 +266,7 @@ outcome predefine(team &t, const int *ranks, int count)
 	t.block_lines = block_lines(g_job.size); // the same on every process, whatever the team
 	t.staging_lines = staging_lines(g_job.size, true);
 	t.pieces_at = kStagingBytes;
-	const slot s = arena_take(t.block_lines), staging = staging_take(t.staging_lines);
+	const arena_range s = arena_take(t.block_lines), staging = staging_take(t.staging_lines);
 	if (!s.line || !staging.line)
 		return outcome::no_room;
 	for (int i = 0; i < count; i++) {

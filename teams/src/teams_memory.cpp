@@ -20,8 +20,8 @@ constexpr int kPlaces = 64;
 
 struct arena {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	std::vector<slot> given_back[kClasses];
-	std::vector<slot> staging[kClasses];
+	std::vector<arena_range> given_back[kClasses];
+	std::vector<arena_range> staging[kClasses];
 	uint64_t end = g_job.client_lines;
 	// the pool
 	uint32_t pool_at = 0, pool_lines = 0;
@@ -44,18 +44,18 @@ uint32_t take_from_end(uint64_t lines)
 	return static_cast<uint32_t>(pos);
 }
 
-slot take(std::vector<slot> &given_back, uint64_t lines)
+arena_range take(std::vector<arena_range> &given_back, uint64_t lines)
 {
 	if (given_back.empty())
 		return {take_from_end(lines), 0};
-	const slot s = given_back.back();
+	const arena_range s = given_back.back();
 	given_back.pop_back();
 	return s;
 }
 
 } // namespace
 
-slot arena_take(uint32_t lines)
+arena_range arena_take(uint32_t lines)
 {
 	const unsigned c = class_of(lines);
 	if (c >= kClasses)
@@ -64,7 +64,7 @@ slot arena_take(uint32_t lines)
 	return take(g_here->given_back[c], uint64_t{1} << c);
 }
 
-slot staging_take(uint32_t lines)
+arena_range staging_take(uint32_t lines)
 {
 	const unsigned c = class_of(lines);
 	if (c >= kClasses)
@@ -81,7 +81,7 @@ void staging_give(uint32_t pos, uint32_t lines)
 	g_here->staging[class_of(lines)].push_back({pos, 0});
 }
 
-void arena_give(slot s, uint32_t lines)
+void arena_give(arena_range s, uint32_t lines)
 {
 	if (!s.line)
 		return;
@@ -115,7 +115,7 @@ uint64_t pool_free()
 	return g_here->pool_free;
 }
 
-slot pool_take(int place)
+arena_range pool_take(int place)
 {
 	const locked lock(g_here->mutex);
 	g_here->pool_free &= ~(uint64_t{1} << place);

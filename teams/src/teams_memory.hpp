@@ -15,7 +15,7 @@ public:
 	explicit locked(pthread_mutex_t &mutex) : mutex_holder(mutex, g_job.threads) {}
 };
 
-struct slot {
+struct arena_range {
 	uint32_t line = 0; // in lines from g_job.memory; 0: none
 	uint64_t last = 0; // highest number in it
 };
@@ -26,15 +26,15 @@ inline char *arena_address(uint32_t pos)
 
 bool arena_setup(); // false: out of memory
 void arena_close();
-slot arena_take(uint32_t lines);
-void arena_give(slot s, uint32_t lines);
-slot staging_take(uint32_t lines); // kept apart from blocks: it does not hold numbers
+arena_range arena_take(uint32_t lines);
+void arena_give(arena_range s, uint32_t lines);
+arena_range staging_take(uint32_t lines); // kept apart from blocks: it does not hold numbers
 void staging_give(uint32_t pos, uint32_t lines);
 
 // agreement::bitmask
 void pool_setup(uint32_t lines);
 uint64_t pool_free(); // bit i: place i is free here
-slot pool_take(int place);
+arena_range pool_take(int place);
 void pool_give(int place, uint64_t last);
 uint64_t pool_last();
 

@@ -203,7 +203,7 @@ void note_awaited(operation &op)
 }
 
 // Runs it as far as possible. Returns true if anything moved.
-bool run(operation &op)
+bool run_operation(operation &op)
 {
 	bool moved = false, stepped = true;
 	while (stepped) {
@@ -236,7 +236,7 @@ void remove_completed(operation *op)
 			return;
 		}
 		append(then);
-		run(*then);
+		run_operation(*then);
 		op = then;
 	}
 }
@@ -383,7 +383,7 @@ void add_barrier(operation &op)
 
 operation *launch(operation *op)
 {
-	run(*op);
+	run_operation(*op);
 	if (op->over) {
 		give_back(op);
 		return nullptr;
@@ -427,7 +427,7 @@ operation *bounded::launch(operation *op) const
 		return teams::launch(op);
 	pgas_store_relaxed(&g_in_flight, g_in_flight + 1);
 	append(first);
-	run(*first);
+	run_operation(*first);
 	remove_completed(first);
 	if (!last->over)
 		return last;
@@ -460,7 +460,7 @@ bool progress_some()
 		append(op);
 		if (has_no_message(*op))
 			continue;
-		moved = run(*op) || moved;
+		moved = run_operation(*op) || moved;
 		remove_completed(op);
 	}
 	return moved;
@@ -481,7 +481,7 @@ bool finished(operation *op)
 
 bool progress()
 {
-	if (!under_way())
+	if (!operations_in_flight())
 		return false;
 	if (!g_job.threads)
 		return progress_some();

@@ -66,7 +66,7 @@ offer make_offer(int most_members)
 		o.block = o.free_places != 0;
 	} else {
 		o.lines = block_lines(most_members);
-		const slot s = arena_take(o.lines);
+		const arena_range s = arena_take(o.lines);
 		o.block = s.line;
 		o.last = s.last;
 	}
@@ -82,7 +82,7 @@ offer make_offer(int most_members)
 }
 
 // Posts my part of the exchange on the parent; exchange_gather() waits for the others' parts.
-uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t check)
+uint64_t post_offers(team &parent, const offer *first, const offer *second, uint64_t check)
 {
 	split_line l{};
 	if (first)
@@ -157,8 +157,8 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 	if (!all || !places)
 		return drop_team(t, mine), 1;
 	if (agrees_by_mask()) {
-		t->pool_slot = __builtin_ctzll(places);
-		const slot s = pool_take(t->pool_slot);
+		t->pool_place = __builtin_ctzll(places);
+		const arena_range s = pool_take(t->pool_place);
 		for (int i = 0; i < n; i++)
 			t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.line));
 	}
@@ -183,7 +183,7 @@ int split_known(team &parent, const int *list, int n, uint64_t check, team **out
 	offer mine;
 	if (input)
 		mine = make_offer(n);
-	const uint64_t number = tell(parent, input ? &mine : nullptr, nullptr, check);
+	const uint64_t number = post_offers(parent, input ? &mine : nullptr, nullptr, check);
 	team *t = input ? prepare_team(parent, list, n) : nullptr;
 	exchange_gather(parent, number);
 	if (!is_same_everywhere(parent, check)) {
@@ -269,7 +269,7 @@ int split_grid(team &parent, int wide, team **row, team **column)
 	if (agrees_by_mask())
 		return split_grid_by_mask(parent, lists, check, row, column);
 	const offer x = make_offer(lists.row_size), y = make_offer(lists.column_size);
-	const uint64_t number = tell(parent, &x, &y, check);
+	const uint64_t number = post_offers(parent, &x, &y, check);
 	team *const along_x = prepare_team(parent, lists.row.data(), lists.row_size);
 	team *const along_y = prepare_team(parent, lists.column.data(), lists.column_size);
 	exchange_gather(parent, number);
@@ -324,7 +324,7 @@ int split_color(team &parent, int color, int key, team **out)
 	offer mine;
 	if (input)
 		mine = make_offer(parent.size);
-	exchange_gather(parent, tell(parent, input ? &mine : nullptr, nullptr, packed(color, key)));
+	exchange_gather(parent, post_offers(parent, input ? &mine : nullptr, nullptr, packed(color, key)));
 	const std::vector<int> list = alike_in_color(parent, color); // includes this member
 	if (list.empty() || !input) {
 		if (input)

@@ -49,10 +49,10 @@ void check_expected(const team &t, const char *routine, int source, size_t sent,
 void alltoallv(team &t, const char *routine, void *dest, const block_list &dst, const void *source,
 	       const block_list &src, size_t size)
 {
-	struct place {
+	struct block_place {
 		uint64_t first, count; // in elements, of the receiver's dest
 	};
-	static_assert(sizeof(place) <= kInline);
+	static_assert(sizeof(block_place) <= kInline);
 	const auto send = [&](int j, size_t pos) {
 		const auto i = static_cast<size_t>(j);
 		push(t, j, static_cast<char *>(dest) + pos * size,
@@ -65,7 +65,7 @@ void alltoallv(team &t, const char *routine, void *dest, const block_list &dst, 
 	uint64_t number = exchange_begin(t);
 	for (int i = 1; i <= t.size; i++) {
 		const int j = wrap(t.me + i, t.size);
-		const place mine{dst.displs[j], dst.counts[j]};
+		const block_place mine{dst.displs[j], dst.counts[j]};
 		line one{};
 		memcpy(one.payload, &mine, sizeof mine);
 		exchange_post(t, number, j, one, sizeof mine);
@@ -76,7 +76,7 @@ void alltoallv(team &t, const char *routine, void *dest, const block_list &dst, 
 	number = exchange_begin(t);
 	for (int i = 1; i <= t.size; i++) {
 		const int j = wrap(t.me + i, t.size);
-		place theirs;
+		block_place theirs;
 		memcpy(&theirs, in_line(t, t.block, places, j)->payload, sizeof theirs);
 		check_expected(t, routine, t.me, src.counts[j], j, theirs.count);
 		send(j, theirs.first);

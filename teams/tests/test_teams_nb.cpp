@@ -269,7 +269,7 @@ void random_program(team &t, unsigned seed, int rounds)
 			shots[i]->waited = true;
 			check(*shots[i], t);
 		}
-		EXPECT(teams::under_way() == 0);
+		EXPECT(teams::operations_in_flight() == 0);
 	}
 }
 
@@ -303,7 +303,7 @@ void on_several_teams()
 		await(shots[static_cast<size_t>(i)]->op);
 		check(*shots[static_cast<size_t>(i)], *all[i % 3]);
 	}
-	EXPECT(teams::under_way() == 0);
+	EXPECT(teams::operations_in_flight() == 0);
 	teams::destroy(half);
 	teams::destroy(turned);
 }

@@ -16,7 +16,7 @@ constexpr uint32_t kFarSpins = 500;
 
 // Polls before the first sleep; beyond it, the counter of polls counts sleeps. A sleep that is too early costs more
 // than it saves: if a peer of this host stores the word meanwhile, the sleep goes on to its end.
-constexpr uint32_t far_looks(bool crowded)
+constexpr uint32_t far_polls(bool crowded)
 {
 	return crowded ? 20 : 4000;
 }
@@ -27,10 +27,10 @@ void far_nap(uint32_t &polls, bool crowded, Sleep &&sleep)
 {
 	constexpr uint64_t kNapNs = 100'000;
 	constexpr uint32_t kNapsPerStep = 4, kSteps = 5;
-	const uint32_t looks = far_looks(crowded), naps = polls - looks;
+	const uint32_t busy_polls = far_polls(crowded), naps = polls - busy_polls;
 	polls += naps < kNapsPerStep * kSteps;
 	if (sleep(crowded ? kNapNs << naps / kNapsPerStep : kNapNs))
-		polls = looks;
+		polls = busy_polls;
 }
 
 } // namespace pgas

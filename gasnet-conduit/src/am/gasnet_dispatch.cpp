@@ -67,7 +67,7 @@ bool run_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, unsign
 [[noreturn, gnu::cold]] void library_message(uint8_t handler, gasnet_node_t source, const arg *a, size_t n)
 {
 	if (handler == kExitHandler && n == 1)
-		g.told_to_exit(a[0]);
+		g_gasnet.told_to_exit(a[0]);
 	fail("message from node %u for handler %u, which is not registered", source, handler);
 }
 
@@ -141,7 +141,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 [[gnu::always_inline]] inline gasneti_handler_fn find_handler(uint64_t word, const arg *args, gasneti_token &token)
 {
 	const gasnet_node_t source = word_rank(word);
-	const handler_way &way = g.handlers[word_handler(word)];
+	const handler_way &way = g_gasnet.handlers[word_handler(word)];
 	token = {source, false, 0, 0, 0, static_cast<uint32_t>(word)};
 	if (PGAS_UNLIKELY(source >= gasneti_front.nodes))
 		return find_pair_handler(word, token);

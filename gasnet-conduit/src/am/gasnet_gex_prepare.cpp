@@ -117,7 +117,7 @@ int hold_place(descriptor &d, size_t args, size_t most)
 	const size_t size = std::min<size_t>(most, gasneti_front.max_medium);
 	const size_t in_slot = slot_payload_off(args);
 	d.offset = size <= PGAS_SLOT_PLAIN - in_slot ? in_slot : eager_payload_off(args);
-	const int rc = g.net.ops->message_claim(g.am, d.node, d.offset + size, &d.place);
+	const int rc = g_gasnet.net.ops->message_claim(g_gasnet.am, d.node, d.offset + size, &d.place);
 	if (rc == -FI_EAGAIN || rc == -FI_EOPNOTSUPP)
 		return rc;
 	if (rc)
@@ -204,7 +204,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 [[gnu::always_inline]] inline bool try_prepare(descriptor &d, gasnet_node_t dest, uint64_t word, const void *client_buf,
 					       size_t least, size_t most)
 {
-	if (client_buf || word_category(word) != GASNETI_MEDIUM || d.what != holds::nothing || !g.attached ||
+	if (client_buf || word_category(word) != GASNETI_MEDIUM || d.what != holds::nothing || !g_gasnet.attached ||
 	    in_handler() || word_args(word) > GASNETI_MAX_ARGS || most < least || least > gasneti_front.max_medium)
 		return false;
 	if (!is_here(dest))
@@ -257,7 +257,7 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 	write_head(message, whole_word(word, d.offset), args);
 	pgas_backoff wait{};
 	for (;;) {
-		const int rc = g.net.ops->message_publish(g.am, &d.place, head, total);
+		const int rc = g_gasnet.net.ops->message_publish(g_gasnet.am, &d.place, head, total);
 		if (PGAS_LIKELY(rc == 0))
 			return GASNET_OK;
 		if (rc != -FI_EAGAIN)
@@ -266,7 +266,7 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 			return GASNET_ERR_NOT_READY;
 		if (d.token) { // a reply does not wait
 			send_or_keep(d.node, message, total, nullptr, 0);
-			g.net.ops->message_abandon(g.am, &d.place);
+			g_gasnet.net.ops->message_abandon(g_gasnet.am, &d.place);
 			return GASNET_OK;
 		}
 		gasneti_wait_turn(&wait);
@@ -365,7 +365,8 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 				   const gasnet_handlerarg_t *args) noexcept
 {
 	write_head(static_cast<char *>(d.place.buf), whole_word(word + (d.fit & kEndBits), d.offset), args);
-	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.offset + nbytes);
+	const int rc =
+		g_gasnet.net.ops->message_publish(g_gasnet.am, &d.place, 8 + 4 * word_args(word), d.offset + nbytes);
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
 		return commit_checked(&d, word, nbytes, nullptr, flags, args);
 	if (PGAS_UNLIKELY(rc))
@@ -470,7 +471,7 @@ extern "C" int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) noexcept
 		pgas_hot_publish(&d.claim);
 		break;
 	case holds::place:
-		g.net.ops->message_abandon(g.am, &d.place);
+		g_gasnet.net.ops->message_abandon(g_gasnet.am, &d.place);
 		break;
 	case holds::own:
 		give_buffer(d.own);

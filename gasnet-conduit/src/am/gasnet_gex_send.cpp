@@ -76,7 +76,7 @@ int claim_and_send_long(gasnet_node_t node, uint64_t word, const void *src, size
 	*done = false;
 	if (is_here(node) || !g_windows[node] || is_outside(node) || word_at(word))
 		return GASNET_OK;
-	int rc = g.net.ops->message_claim(g.am, node, head, &place);
+	int rc = g_gasnet.net.ops->message_claim(g_gasnet.am, node, head, &place);
 	if (rc == -FI_EOPNOTSUPP)
 		return GASNET_OK;
 	if (rc == -FI_EAGAIN)
@@ -84,7 +84,7 @@ int claim_and_send_long(gasnet_node_t node, uint64_t word, const void *src, size
 	if (rc == 0) {
 		put_payload(node, dst, src, nbytes);
 		memcpy(place.buf, &m, head);
-		rc = g.net.ops->message_publish(g.am, &place, head, head);
+		rc = g_gasnet.net.ops->message_publish(g_gasnet.am, &place, head, head);
 	}
 	if (rc)
 		lost("message", node, rc);
@@ -96,7 +96,7 @@ int claim_and_send_long(gasnet_node_t node, uint64_t word, const void *src, size
 
 void require_request(unsigned kind) noexcept
 {
-	if (PGAS_UNLIKELY(!g.attached))
+	if (PGAS_UNLIKELY(!g_gasnet.attached))
 		fail("%s: before gex_Client_Init", request_name(kind & GASNETI_CATEGORY));
 	if (PGAS_UNLIKELY(in_handler()))
 		fail("%s: in a handler, which may only reply", request_name(kind & GASNETI_CATEGORY));
@@ -213,7 +213,7 @@ extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, con
 					  const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	gasnet_AMPoll();
-	if (PGAS_UNLIKELY(is_here(dest)) && g.attached && !in_handler() && nbytes <= gasneti_front.max_medium) {
+	if (PGAS_UNLIKELY(is_here(dest)) && g_gasnet.attached && !in_handler() && nbytes <= gasneti_front.max_medium) {
 		run_medium_copy(word, src, nbytes, args);
 		return GASNET_OK;
 	}

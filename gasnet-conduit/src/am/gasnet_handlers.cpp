@@ -25,7 +25,7 @@ void add_entry(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 	place = without;
 	pgas_store_release(&place.gex_fnptr, entry.gex_fnptr); // pairs with load_acquire in handler_at()
 	if (&ep == &g_endpoint) {
-		handler_way &way = g.handlers[entry.gex_index];
+		handler_way &way = g_gasnet.handlers[entry.gex_index];
 		way = make_way(without);
 		pgas_store_release(&way.fn, entry.gex_fnptr); // pairs with load_acquire in find_handler()
 	}

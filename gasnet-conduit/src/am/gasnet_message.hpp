@@ -88,7 +88,7 @@ inline int post_message(gasnet_node_t node, const void *head, size_t head_bytes,
 	    PGAS_LIKELY(
 		    pgas_hot_post(gasneti_front.am, head, head_bytes, head_bytes, data, data_bytes, node, kThreads)))
 		return 0;
-	return static_cast<int>(g.net.ops->message_send(g.am, node, head, head_bytes, data, data_bytes));
+	return static_cast<int>(g_gasnet.net.ops->message_send(g_gasnet.am, node, head, head_bytes, data, data_bytes));
 }
 
 // gasnet_outbox.cpp. Sends now or later. For replies: runs no handlers and does not wait.

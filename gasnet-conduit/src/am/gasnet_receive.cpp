@@ -70,7 +70,7 @@ void handle(const fi_pgas_message &m)
 // all the time.
 bool queue_is_empty()
 {
-	const auto *queue = reinterpret_cast<const pgas_cq *>(g.cq);
+	const auto *queue = reinterpret_cast<const pgas_cq *>(g_gasnet.cq);
 	return kThreads ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue);
 }
 
@@ -86,7 +86,7 @@ void next_takes_first(size_t count)
 [[gnu::cold]] void report_error()
 {
 	fi_cq_err_entry e{};
-	if (fi_cq_readerr(g.cq, &e, 0) == 1)
+	if (fi_cq_readerr(g_gasnet.cq, &e, 0) == 1)
 		fail("active messages: %s", pgas_strerror(e.err));
 }
 
@@ -98,7 +98,7 @@ bool receive_some()
 	size_t handled = 0, bytes = 0, want = pgas_load_relaxed(&g_first_take);
 	for (; handled < kAtOnce && bytes < kBytesAtOnce; want = std::min(2 * want, kMostTaken)) {
 		fi_pgas_message taken[kMostTaken];
-		const int n = g.net.ops->messages_take(g.am, taken, want);
+		const int n = g_gasnet.net.ops->messages_take(g_gasnet.am, taken, want);
 		if (n == -FI_EAGAIN)
 			break;
 		if (PGAS_UNLIKELY(n < 0))
@@ -107,7 +107,7 @@ bool receive_some()
 			handle(taken[i]);
 			bytes += taken[i].len;
 		}
-		g.net.ops->messages_release(g.am, taken, static_cast<size_t>(n));
+		g_gasnet.net.ops->messages_release(g_gasnet.am, taken, static_cast<size_t>(n));
 		handled += static_cast<size_t>(n);
 		if (queue_is_empty()) {
 			next_takes_first(1);
@@ -116,22 +116,22 @@ bool receive_some()
 	}
 	// more messages are there: the next poll first takes as many as its byte limit allows
 	next_takes_first(std::clamp<size_t>(kBytesAtOnce * handled / (bytes + 1), 1, kMostTaken));
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g_gasnet.cq)->queued)))
 		report_error();
 	return handled > 0;
 }
 
 // Work that other nodes need and any progress does.
-bool serve()
+bool serve_nodes()
 {
-	return g.net.ops->progress(g.net.domain) == 1;
+	return g_gasnet.net.ops->progress(g_gasnet.net.domain) == 1;
 }
 
 void wait_turn_serving(pgas_backoff *wait)
 {
-	const bool served = serve();
+	const bool served = serve_nodes();
 	const bool moved = progress_some() || served; // both get a turn
-	const bool handled = g.attached && !in_handler() && receive_some();
+	const bool handled = g_gasnet.attached && !in_handler() && receive_some();
 	outbox_push();
 	if (moved || handled)
 		wait->polls = 0;
@@ -156,12 +156,12 @@ using namespace gasnet;
 // budget: 95 instructions while a barrier is open and nothing is there, 169 with threads (paths.def: gex_poll_open)
 extern "C" int gasneti_poll(void) noexcept
 {
-	if (PGAS_UNLIKELY(!g.attached))
+	if (PGAS_UNLIKELY(!g_gasnet.attached))
 		return GASNET_ERR_NOT_INIT;
 	if (in_handler()) // for a handler that polls: the poll that runs it continues when it returns
 		return GASNET_OK;
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
-		serve();
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g_gasnet.serves)))
+		serve_nodes();
 	receive_some();
 	progress_some();
 	outbox_push();
@@ -175,7 +175,7 @@ extern "C" int gasneti_poll_first(void) noexcept
 
 extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g_gasnet.serves)))
 		return wait_turn_serving(wait);
 	if (PGAS_LIKELY(gasneti_nothing_arrived())) {
 		outbox_push();
@@ -184,7 +184,7 @@ extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 	}
 	if (in_handler())
 		return;
-	const bool handled = g.attached && receive_some();
+	const bool handled = g_gasnet.attached && receive_some();
 	if (progress_some() || handled)
 		wait->polls = 0;
 	else

@@ -14,7 +14,7 @@ namespace {
 
 bool in_segment(gasnet_node_t node, const void *dst, size_t nbytes)
 {
-	const gasnet_seginfo_t &s = g.segments[node];
+	const gasnet_seginfo_t &s = g_gasnet.segments[node];
 	const auto addr = reinterpret_cast<uintptr_t>(dst), base = reinterpret_cast<uintptr_t>(s.addr);
 	return addr >= base && nbytes <= s.size && addr - base <= s.size - nbytes;
 }
@@ -22,7 +22,7 @@ bool in_segment(gasnet_node_t node, const void *dst, size_t nbytes)
 // Requests are not allowed in handlers, and a reply is allowed only in the handler of a request, once.
 int check_request(gasnet_node_t dest)
 {
-	if (!g.attached)
+	if (!g_gasnet.attached)
 		return GASNET_ERR_NOT_INIT;
 	return node_exists(dest) && !in_handler() ? GASNET_OK : GASNET_ERR_BAD_ARG;
 }

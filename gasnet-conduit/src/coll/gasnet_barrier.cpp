@@ -27,8 +27,8 @@ constexpr uint64_t kNumberMask = 0x3fffffff, kKindMask = 3;
 struct barrier_state {
 	uint64_t number = 0;   // barriers notified so far; the first is 1
 	bool open = false;     // notified but not waited for
-	gasnet_node_t arrived; // nodes below it have notified; after `told`, hosts
-	bool told;             // a leader: the other leaders have this host's word
+	gasnet_node_t arrived; // nodes below it have notified; after `notified`, hosts
+	bool notified;         // a leader: the other leaders have this host's word
 	bool complete;         // a leader: the outcome is known
 	bool named, mismatch;  // of the nodes that arrived
 	int name;
@@ -46,7 +46,7 @@ kind kind_of(int flags)
 
 internal_memory *own()
 {
-	return reinterpret_cast<internal_memory *>(g.base);
+	return reinterpret_cast<internal_memory *>(g_gasnet.base);
 }
 
 // Joins the next word into the result so far. False if it has not arrived yet.
@@ -84,7 +84,7 @@ pthread_mutex_t g_pass_mutex = PTHREAD_MUTEX_INITIALIZER; // any thread that pol
 
 bool is_leader()
 {
-	return g.leaders[g.host_of[gasneti_front.mynode]] == gasneti_front.mynode;
+	return g_gasnet.leaders[g_gasnet.host_of[gasneti_front.mynode]] == gasneti_front.mynode;
 }
 
 // While a barrier waits for a leader, every poll of that leader does its part, whether or not messages arrived.
@@ -98,19 +98,19 @@ void polls_pass_on(bool enabled)
 // Does a leader's part as far as possible. The mutex is held.
 void pass_on()
 {
-	const gasnet_node_t mine = g.host_of[gasneti_front.mynode];
+	const gasnet_node_t mine = g_gasnet.host_of[gasneti_front.mynode];
 	const uint64_t turn = g_barrier.number & 1;
-	for (; !g_barrier.told && g_barrier.arrived < gasneti_front.nodes; g_barrier.arrived++)
-		if (g.host_of[g_barrier.arrived] == mine && !take(internal_of(g_barrier.arrived)->barrier))
+	for (; !g_barrier.notified && g_barrier.arrived < gasneti_front.nodes; g_barrier.arrived++)
+		if (g_gasnet.host_of[g_barrier.arrived] == mine && !take(internal_of(g_barrier.arrived)->barrier))
 			return;
-	if (!g_barrier.told) {
-		for (const gasnet_node_t leader : g.leaders)
+	if (!g_barrier.notified) {
+		for (const gasnet_node_t leader : g_gasnet.leaders)
 			if (leader != gasneti_front.mynode)
 				far_update(leader, &own()->host_word[mine][turn], FI_ATOMIC_WRITE, joined());
-		g_barrier.told = true;
+		g_barrier.notified = true;
 		g_barrier.arrived = 0;
 	}
-	for (; g_barrier.arrived < g.leaders.size(); g_barrier.arrived++)
+	for (; g_barrier.arrived < g_gasnet.leaders.size(); g_barrier.arrived++)
 		if (g_barrier.arrived != mine && !take(own()->host_word[g_barrier.arrived]))
 			return;
 	pgas_store_release(&own()->result[turn], joined()); // pairs with load_acquire in take()
@@ -122,7 +122,7 @@ bool all_there_far()
 {
 	const pgas::mutex_holder lock(g_pass_mutex, kThreads);
 	if (!is_leader())
-		return take(internal_of(g.leaders[g.host_of[gasneti_front.mynode]])->result);
+		return take(internal_of(g_gasnet.leaders[g_gasnet.host_of[gasneti_front.mynode]])->result);
 	if (!g_barrier.complete)
 		pass_on();
 	return g_barrier.complete;
@@ -131,7 +131,7 @@ bool all_there_far()
 // Checks nodes from the first one that was missing; true if all have notified.
 bool all_there()
 {
-	if (PGAS_UNLIKELY(g.far))
+	if (PGAS_UNLIKELY(g_gasnet.far))
 		return all_there_far();
 	for (; g_barrier.arrived < gasneti_front.nodes; g_barrier.arrived++)
 		if (!take(internal_of(g_barrier.arrived)->barrier))
@@ -182,24 +182,24 @@ using namespace gasnet;
 
 extern "C" void gasnet_barrier_notify(int id, int flags) noexcept
 {
-	if (PGAS_UNLIKELY(!g.attached || g_barrier.open)) {
+	if (PGAS_UNLIKELY(!g_gasnet.attached || g_barrier.open)) {
 		check_attached("gasnet_barrier_notify");
 		fail("gasnet_barrier_notify: called twice without gasnet_barrier_wait between");
 	}
 	{
-		const pgas::mutex_holder lock(g_pass_mutex, kThreads && g.far);
+		const pgas::mutex_holder lock(g_pass_mutex, kThreads && g_gasnet.far);
 		g_barrier.number++;
 		g_barrier.arrived = 0;
-		g_barrier.told = g_barrier.complete = false;
+		g_barrier.notified = g_barrier.complete = false;
 		g_barrier.named = g_barrier.mismatch = false;
 		g_barrier.name = 0;
 		// pairs with load_acquire in take()
 		pgas_store_release(&own()->barrier[g_barrier.number & 1], word_of(kind_of(flags), id));
 		pgas_store_relaxed(&g_barrier.open, true);
-		if (g.far && is_leader())
+		if (g_gasnet.far && is_leader())
 			polls_pass_on(true);
 	}
-	if (PGAS_UNLIKELY(g.far))
+	if (PGAS_UNLIKELY(g_gasnet.far))
 		barrier_pass_on();
 }
 

@@ -27,10 +27,10 @@ coll_event *g_spare_events;
 bool finish(gasneti_op *op, const char *)
 {
 	auto *event = static_cast<coll_event *>(op);
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // others may need this node's progress; runs no handler
-		g.net.ops->progress(g.net.domain);
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g_gasnet.serves))) // others may need this node's progress; runs no handler
+		g_gasnet.net.ops->progress(g_gasnet.net.domain);
 	const bool over = teams::finished(event->operation);
-	if (!teams::under_way())
+	if (!teams::operations_in_flight())
 		progress_update();
 	if (!over)
 		return false;
@@ -70,13 +70,13 @@ gex_Event_t coll_event_of(teams::operation *operation) noexcept
 
 bool coll_under_way() noexcept
 {
-	return teams::under_way() != 0;
+	return teams::operations_in_flight() != 0;
 }
 
 bool coll_progress() noexcept
 {
 	const bool moved = teams::progress();
-	if (!teams::under_way())
+	if (!teams::operations_in_flight())
 		progress_update();
 	return moved;
 }

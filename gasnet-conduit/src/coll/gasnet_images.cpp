@@ -317,8 +317,8 @@ struct image_event : gasneti_op {
 bool finish(gasneti_op *op, const char *)
 {
 	auto *event = static_cast<image_event *>(op);
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // others may need this node's progress; runs no handler
-		g.net.ops->progress(g.net.domain);
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g_gasnet.serves))) // others may need this node's progress; runs no handler
+		g_gasnet.net.ops->progress(g_gasnet.net.domain);
 	bool over = false;
 	{
 		const pgas::mutex_holder lock(g_mutex);

@@ -93,7 +93,7 @@ teams::client self_client()
 	c.crowded = wait_crowded();
 	c.threads = kThreads;
 	c.nonblocking = true;
-	c.memory = reinterpret_cast<char *>(g.base + kTeamsAt);
+	c.memory = reinterpret_cast<char *>(g_gasnet.base + kTeamsAt);
 	c.memory_bytes = kStagingAt - kTeamsAt;
 	c.eager_polls = c.crowded ? 1 : 64;
 	c.pause = c.pause_near = pause;
@@ -123,7 +123,7 @@ gex_Rank_t *sort_ranks(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t 
 
 void teams_setup()
 {
-	g_hosts.assign(g.host_of.begin(), g.host_of.end());
+	g_hosts.assign(g_gasnet.host_of.begin(), g_gasnet.host_of.end());
 	if (teams::open(self_client(), g_world_core) != teams::outcome::done)
 		fail("gasnet_init: no room for the memory of teams");
 	g_world->core = &g_world_core;

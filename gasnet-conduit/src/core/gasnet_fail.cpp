@@ -34,7 +34,7 @@ void require(const char *what, int rc) noexcept
 
 void check_attached(const char *call) noexcept
 {
-	if (!g.attached)
+	if (!g_gasnet.attached)
 		fail("%s: called before gasnet_attach", call);
 }
 
@@ -42,14 +42,14 @@ void lost(const char *call, gasnet_node_t node, int err) noexcept
 {
 	const bool gone = err == -FI_EHOSTUNREACH || err == -FI_ECONNRESET || err == -FI_ENOTCONN ||
 			  err == -FI_ETIMEDOUT;
-	if (gone && g.stay_if_leaving)
-		g.stay_if_leaving();
+	if (gone && g_gasnet.stay_if_leaving)
+		g_gasnet.stay_if_leaving();
 	char why[200];
-	const auto told = [&](fid_ep *ep) { return g.net.ops->reason(ep, node, why, sizeof why) != 0; };
-	if (!gone || !(told(g.am) || told(g.rma)))
+	const auto knows_reason = [&](fid_ep *ep) { return g_gasnet.net.ops->reason(ep, node, why, sizeof why) != 0; };
+	if (!gone || !(knows_reason(g_gasnet.am) || knows_reason(g_gasnet.rma)))
 		snprintf(why, sizeof why, "%s", pgas_strerror(-err));
-	if (gone && node < g.host_names.size())
-		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, why);
+	if (gone && node < g_gasnet.host_names.size())
+		fail("%s: node %u on %s is lost: %s", call, node, g_gasnet.host_names[node].text, why);
 	fail("%s: to node %u: %s", call, node, why);
 }
 

@@ -154,7 +154,7 @@ int memory_map(uintptr_t addr, size_t span)
 
 size_t memory_for_attach() noexcept
 {
-	return g.max_segment - g.carved;
+	return g_gasnet.max_segment - g_gasnet.carved;
 }
 
 // Allocates from the end of the region downward: gex_Segment_Attach begins at its start.
@@ -162,8 +162,8 @@ void *memory_carve(size_t bytes) noexcept
 {
 	if (bytes > memory_for_attach())
 		return nullptr;
-	g.carved += bytes;
-	return reinterpret_cast<void *>(g.base + kInternalBytes + memory_for_attach());
+	g_gasnet.carved += bytes;
+	return reinterpret_cast<void *>(g_gasnet.base + kInternalBytes + memory_for_attach());
 }
 
 // Only the memory carved last is given back; freeing other memory leaves a hole. The next owner finds zeros.
@@ -171,8 +171,8 @@ void memory_uncarve(void *addr, size_t bytes) noexcept
 {
 	if (madvise(addr, bytes, MADV_REMOVE) != 0)
 		memset(addr, 0, bytes);
-	if (reinterpret_cast<uintptr_t>(addr) == g.base + kInternalBytes + memory_for_attach())
-		g.carved -= bytes;
+	if (reinterpret_cast<uintptr_t>(addr) == g_gasnet.base + kInternalBytes + memory_for_attach())
+		g_gasnet.carved -= bytes;
 }
 
 } // namespace gasnet

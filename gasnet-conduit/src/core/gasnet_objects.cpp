@@ -66,7 +66,7 @@ void objects_setup()
 
 void objects_segment_attached()
 {
-	const gasnet_seginfo_t &mine = g.segments[gasneti_front.mynode];
+	const gasnet_seginfo_t &mine = g_gasnet.segments[gasneti_front.mynode];
 	if (!mine.size)
 		return;
 	g_segment.address = mine.addr;

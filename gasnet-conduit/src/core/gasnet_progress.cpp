@@ -38,8 +38,8 @@ void progress_update() noexcept
 		if (client.is_active())
 			advance = advance ? advance_several : client.advance;
 	pgas_store_relaxed(&g_advance_clients, advance);
-	const bool enter = advance || g.has_tool || (pgas_load_relaxed(&g.serves) && !g.far);
-	const pgas_cq *queue = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
+	const bool enter = advance || g_gasnet.has_tool || (pgas_load_relaxed(&g_gasnet.serves) && !g_gasnet.far);
+	const pgas_cq *queue = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g_gasnet.cq);
 	pgas_store_relaxed(&gasneti_front.arrivals, queue);
 }
 

@@ -13,7 +13,7 @@ constexpr size_t kLeastMedium = 4096 - gasnet::kHeadRoom;
 
 namespace gasnet {
 constinit const pgas_cq g_nothing{};
-state g;
+state g_gasnet;
 uint64_t g_windows[GASNET_MAXNODES];
 } // namespace gasnet
 

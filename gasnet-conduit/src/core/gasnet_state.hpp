@@ -113,7 +113,7 @@ struct state {
 	// at once if no thread is leaving.
 	void (*stay_if_leaving)() = nullptr;
 };
-extern state g;
+extern state g_gasnet;
 extern const pgas_cq g_nothing; // polls of it take their cold exit
 
 // By node: the windows that the library itself uses. gasneti_windows, which inline code uses, has the same values
@@ -123,7 +123,7 @@ extern const pgas_cq g_nothing; // polls of it take their cold exit
 extern uint64_t g_windows[GASNET_MAXNODES] __attribute__((visibility("hidden")));
 inline internal_memory *internal_of(gasnet_node_t node)
 {
-	return reinterpret_cast<internal_memory *>(g.base + g_windows[node]);
+	return reinterpret_cast<internal_memory *>(g_gasnet.base + g_windows[node]);
 }
 // gasnet_outside.cpp. By node: its first segment is client memory outside the region, registered with another key.
 extern uint8_t g_outside[GASNET_MAXNODES] __attribute__((visibility("hidden")));
@@ -134,7 +134,7 @@ inline bool is_outside(gasnet_node_t node)
 }
 inline uint64_t provider_window(gasnet_node_t node)
 {
-	return pgas_load_relaxed(&reinterpret_cast<const pgas_ep *>(g.rma_front)->window[node]);
+	return pgas_load_relaxed(&reinterpret_cast<const pgas_ep *>(g_gasnet.rma_front)->window[node]);
 }
 
 } // namespace gasnet

@@ -38,7 +38,7 @@ struct group {
 			members.push_back({i});
 		}
 	}
-	void tell(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p) const
+	void fill_info(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p) const
 	{
 		if (info_p)
 			*info_p = members.data();
@@ -51,13 +51,13 @@ struct group {
 
 const group &neighbourhood()
 {
-	static const group it(g.host_of);
+	static const group it(g_gasnet.host_of);
 	return it;
 }
 
 const group &host()
 {
-	static const group it(g.machine_of);
+	static const group it(g_gasnet.machine_of);
 	return it;
 }
 
@@ -92,13 +92,13 @@ extern "C" void gex_System_SetVerboseErrors(int enable) noexcept
 extern "C" void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info_p, gex_Rank_t *info_count_p,
 					  gex_Rank_t *my_info_index_p) noexcept
 {
-	neighbourhood().tell(info_p, info_count_p, my_info_index_p);
+	neighbourhood().fill_info(info_p, info_count_p, my_info_index_p);
 }
 
 extern "C" void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *info_count_p,
 					 gex_Rank_t *my_info_index_p) noexcept
 {
-	host().tell(info_p, info_count_p, my_info_index_p);
+	host().fill_info(info_p, info_count_p, my_info_index_p);
 }
 
 extern "C" void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_set_size_p, gex_Rank_t *nbrhd_set_rank_p,

@@ -51,10 +51,10 @@ bool wait_crowded() noexcept
 // With far nodes it sleeps until something arrives, and sooner if nodes share cores.
 void wait_pause(pgas_backoff *wait) noexcept
 {
-	if (g.far && pgas_load_relaxed(&g.wait_mode) != GASNET_WAIT_SPIN) {
-		if (wait->polls >= pgas::far_looks(g_crowded)) {
+	if (g_gasnet.far && pgas_load_relaxed(&g_gasnet.wait_mode) != GASNET_WAIT_SPIN) {
+		if (wait->polls >= pgas::far_polls(g_crowded)) {
 			pgas::far_nap(wait->polls, g_crowded,
-				      [](uint64_t ns) { return g.net.ops->wait(g.net.domain, ns) == 1; });
+				      [](uint64_t ns) { return g_gasnet.net.ops->wait(g_gasnet.net.domain, ns) == 1; });
 		} else {
 			wait->polls++;
 			if (g_crowded || wait->polls > pgas::kFarSpins)
@@ -62,7 +62,7 @@ void wait_pause(pgas_backoff *wait) noexcept
 		}
 		return;
 	}
-	pgas_backoff_turn(wait, rule_of(pgas_load_relaxed(&g.wait_mode)));
+	pgas_backoff_turn(wait, rule_of(pgas_load_relaxed(&g_gasnet.wait_mode)));
 }
 
 } // namespace gasnet
@@ -71,6 +71,6 @@ extern "C" int gasnet_set_waitmode(int wait_mode) noexcept
 {
 	if (wait_mode != GASNET_WAIT_SPIN && wait_mode != GASNET_WAIT_BLOCK && wait_mode != GASNET_WAIT_SPINBLOCK)
 		return GASNET_ERR_BAD_ARG;
-	pgas_store_relaxed(&gasnet::g.wait_mode, wait_mode);
+	pgas_store_relaxed(&gasnet::g_gasnet.wait_mode, wait_mode);
 	return GASNET_OK;
 }

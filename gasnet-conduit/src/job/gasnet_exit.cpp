@@ -60,7 +60,7 @@ bool is_leaving(gasnet_node_t node)
 }
 
 // Tells a node that does not know yet. Tries once: the caller's loop retries when the ring is full.
-bool tell(gasnet_node_t node, int code)
+bool notify_node(gasnet_node_t node, int code)
 {
 	struct {
 		uint64_t word;
@@ -82,12 +82,12 @@ uint64_t far_nodes()
 bool far_left()
 {
 	// the other nodes' atomics are the releases
-	return pgas_load_acquire(&reinterpret_cast<internal_memory *>(g.base)->left) >= far_nodes();
+	return pgas_load_acquire(&reinterpret_cast<internal_memory *>(g_gasnet.base)->left) >= far_nodes();
 }
 
 void leave_far()
 {
-	auto *own = reinterpret_cast<internal_memory *>(g.base);
+	auto *own = reinterpret_cast<internal_memory *>(g_gasnet.base);
 	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
 		if (!g_windows[n] && n != gasneti_front.mynode)
 			far_try_add(n, &own->left);
@@ -96,7 +96,7 @@ void leave_far()
 // True when all nodes are leaving.
 bool gather(int code)
 {
-	std::vector<bool> told(gasneti_front.nodes);
+	std::vector<bool> notified(gasneti_front.nodes);
 	const uint64_t start = pgas_now_ns(), timeout = g_timeout_ns, deadline = start + timeout;
 	// Nodes that leave without an error do so by themselves, after whatever they still have to do after the last
 	// barrier. A node that fails does not wait.
@@ -105,15 +105,15 @@ bool gather(int code)
 	for (;;) {
 		bool all = true;
 		const bool tell_now = pgas_now_ns() >= tell_at;
-		if (pgas_load_relaxed(&g.serves)) // the others may need this node before they can leave
-			g.net.ops->progress(g.net.domain);
-		const bool others = !g.far || far_left();
+		if (pgas_load_relaxed(&g_gasnet.serves)) // the others may need this node before they can leave
+			g_gasnet.net.ops->progress(g_gasnet.net.domain);
+		const bool others = !g_gasnet.far || far_left();
 		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
 			if (n == gasneti_front.mynode || (g_windows[n] ? is_leaving(n) : others))
 				continue;
 			all = false;
-			if (tell_now && !told[n])
-				told[n] = tell(n, code);
+			if (tell_now && !notified[n])
+				notified[n] = notify_node(n, code);
 		}
 		if (all)
 			return true;
@@ -128,7 +128,7 @@ void leave_settle()
 {
 	const uint64_t deadline = pgas_now_ns() + kGraceNs;
 	pgas_backoff wait{};
-	while (g.net.ops->settled(g.rma) != 1 && pgas_now_ns() < deadline)
+	while (g_gasnet.net.ops->settled(g_gasnet.rma) != 1 && pgas_now_ns() < deadline)
 		pgas_backoff_pause(&wait);
 }
 
@@ -142,24 +142,25 @@ void leave_settle()
 			pause();
 	}
 	fflush(nullptr);
-	if (!g.initialized) {
+	if (!g_gasnet.initialized) {
 		if (pgas_boot_size() > 0)
 			pgas_boot_abort(code, nullptr);
 		_exit(code);
 	}
 	tool_leaving();
 	// pairs with load_acquire in is_leaving()
-	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting,
+	pgas_store_release(&reinterpret_cast<internal_memory *>(g_gasnet.base)->exiting,
 			   kExiting | static_cast<uint32_t>(code));
-	if (g.far)
+	if (g_gasnet.far)
 		leave_far();
 	const bool all = gather(code);
 	tool_all_left(all, code);
 	if (!all)
 		pgas_boot_abort(code, nullptr);
-	if (g.far)
+	if (g_gasnet.far)
 		leave_settle();
-	g.net.ops->peers_stopped(g.net.domain, nullptr, nullptr); // the domain stays open, and its thread may call this
+	g_gasnet.net.ops->peers_stopped(g_gasnet.net.domain, nullptr,
+					nullptr); // the domain stays open, and its thread may call this
 	pgas_boot_finalize();
 	pgas_boot_close();
 	_exit(code);
@@ -168,7 +169,7 @@ void leave_settle()
 // exit() and return from main act as gasnet_exit with that status.
 void at_exit(int status, void *)
 {
-	if (g.initialized && !g_leaving.load())
+	if (g_gasnet.initialized && !g_leaving.load())
 		leave(status);
 }
 
@@ -208,8 +209,8 @@ void stay_if_leaving()
 
 void exit_setup()
 {
-	g.told_to_exit = exit_as_told;
-	g.stay_if_leaving = stay_if_leaving;
+	g_gasnet.told_to_exit = exit_as_told;
+	g_gasnet.stay_if_leaving = stay_if_leaving;
 	g_timeout_ns = timeout_ns();
 	on_exit(at_exit, nullptr);
 	for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {

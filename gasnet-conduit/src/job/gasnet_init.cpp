@@ -54,11 +54,11 @@ void choose_message_sizes()
 	setenv("FI_PGAS_RX_SLOTS", "256", 0);
 	const bool own_choice = !getenv("FI_PGAS_EAGER_SIZE");
 	setenv("FI_PGAS_EAGER_SIZE", "65536", 0);
-	g.eager_bytes = strtoul(getenv("FI_PGAS_EAGER_SIZE"), nullptr, 0);
-	gasnett_envint_display("FI_PGAS_EAGER_SIZE", static_cast<int64_t>(g.eager_bytes), own_choice, 1);
-	if (g.eager_bytes < 4096) // the provider's smallest
-		g.eager_bytes = 4096;
-	gasneti_front.max_medium = g.eager_bytes - kHeadRoom;
+	g_gasnet.eager_bytes = strtoul(getenv("FI_PGAS_EAGER_SIZE"), nullptr, 0);
+	gasnett_envint_display("FI_PGAS_EAGER_SIZE", static_cast<int64_t>(g_gasnet.eager_bytes), own_choice, 1);
+	if (g_gasnet.eager_bytes < 4096) // the provider's smallest
+		g_gasnet.eager_bytes = 4096;
+	gasneti_front.max_medium = g_gasnet.eager_bytes - kHeadRoom;
 }
 
 void cannot_open(const char *call, int err)
@@ -77,33 +77,33 @@ bool is_stopped(void *, fi_addr_t node)
 void open_endpoints(const unsigned char *secret)
 {
 	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
-	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG | where, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
-		  secret ? kSecretBytes : 0, cannot_open);
+	pgas_open(&g_gasnet.net, FI_RMA | FI_ATOMIC | FI_MSG | where, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN,
+		  secret, secret ? kSecretBytes : 0, cannot_open);
 	if (pgas_boot_watches())
-		g.net.ops->peers_watched(g.net.domain);
+		g_gasnet.net.ops->peers_watched(g_gasnet.net.domain);
 	if (secret && pgas_boot_watches()) // only a launcher that watches every rank can report this
-		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
+		g_gasnet.net.ops->peers_stopped(g_gasnet.net.domain, is_stopped, nullptr);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint itself; the queue reports when to poll it, and failures
 	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
-	require("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
+	require("fi_cq_open", fi_cq_open(g_gasnet.net.domain, &cq, &g_gasnet.cq, nullptr));
 	fi_cntr_attr cntr{};
-	require("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
+	require("fi_cntr_open", fi_cntr_open(g_gasnet.net.domain, &cntr, &g_gasnet.cntr, nullptr));
 	const size_t peers = gasneti_front.nodes;
 	pgas_opened_ep own;
 
-	const pgas_ep_wish rma{FI_RMA | FI_ATOMIC, peers, &g.cntr->fid, FI_WRITE | FI_READ};
-	pgas_open_ep(&g.net, &rma, &own, cannot_open);
-	g.rma_av = own.av;
-	g.rma = g.rma_front = own.ep;
+	const pgas_ep_wish rma{FI_RMA | FI_ATOMIC, peers, &g_gasnet.cntr->fid, FI_WRITE | FI_READ};
+	pgas_open_ep(&g_gasnet.net, &rma, &own, cannot_open);
+	g_gasnet.rma_av = own.av;
+	g_gasnet.rma = g_gasnet.rma_front = own.ep;
 	if (kThreads) // all threads read windows; the alias counts nothing, so windows are all they share
-		require("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
+		require("fi_ep_alias", fi_ep_alias(g_gasnet.rma, &g_gasnet.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
 
-	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
-	pgas_open_ep(&g.net, &am, &own, cannot_open);
-	g.am_av = own.av;
-	g.am = own.ep;
+	const pgas_ep_wish am{FI_MSG, peers, &g_gasnet.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
+	pgas_open_ep(&g_gasnet.net, &am, &own, cannot_open);
+	g_gasnet.am_av = own.av;
+	g_gasnet.am = own.ep;
 }
 
 // The places that nodes proposed come first: memory tools reserve large parts of the address space, and a place that
@@ -127,15 +127,15 @@ void map_region(uintptr_t addr, size_t span)
 	if (fd < 0)
 		fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
 		     strerror(-fd));
-	g.base = addr;
+	g_gasnet.base = addr;
 	void *const base = reinterpret_cast<void *>(addr);
 	const fi_pgas_part part = {0, span, fd, 0};
 	require("registering the segment",
-		g.net.ops->mr_reg_parts(g.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1,
-					&g.mr));
-	require("symmetric addressing", g.net.ops->symmetric(g.rma, base));
-	if (g.rma_front != g.rma)
-		require("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
+		g_gasnet.net.ops->mr_reg_parts(g_gasnet.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+					       &part, 1, &g_gasnet.mr));
+	require("symmetric addressing", g_gasnet.net.ops->symmetric(g_gasnet.rma, base));
+	if (g_gasnet.rma_front != g_gasnet.rma)
+		require("symmetric addressing", g_gasnet.net.ops->symmetric(g_gasnet.rma_front, base));
 }
 
 // Every node proposes a place; the nodes take the first one that is free in all of them. A free place stays reserved
@@ -168,14 +168,14 @@ uintptr_t agree_on_place(const std::vector<card> &cards, size_t span)
 
 void close_endpoints()
 {
-	pgas_opened_ep rma{g.rma_av, g.rma}, am{g.am_av, g.am};
-	if (g.rma_front != g.rma)
-		fi_close(&g.rma_front->fid);
+	pgas_opened_ep rma{g_gasnet.rma_av, g_gasnet.rma}, am{g_gasnet.am_av, g_gasnet.am};
+	if (g_gasnet.rma_front != g_gasnet.rma)
+		fi_close(&g_gasnet.rma_front->fid);
 	pgas_close_ep(&rma);
 	pgas_close_ep(&am);
-	fi_close(&g.cntr->fid);
-	fi_close(&g.cq->fid);
-	pgas_close(&g.net);
+	fi_close(&g_gasnet.cntr->fid);
+	fi_close(&g_gasnet.cq->fid);
+	pgas_close(&g_gasnet.net);
 }
 
 // Maps the segments of nodes on this host. True if all of them are mapped.
@@ -186,7 +186,7 @@ bool map_nodes(const std::vector<card> &cards)
 		void *base = nullptr;
 		if (cards[node].host != cards[gasneti_front.mynode].host)
 			continue;
-		require("connecting to a node", g.net.ops->window(g.rma, node, &base));
+		require("connecting to a node", g_gasnet.net.ops->window(g_gasnet.rma, node, &base));
 		g_windows[node] = base ? provider_window(static_cast<gasnet_node_t>(node)) : 0;
 		all = all && g_windows[node];
 	}
@@ -198,7 +198,7 @@ void number_machines(const std::vector<card> &cards)
 	std::vector<uint64_t> known;
 	for (const card &c : cards) {
 		const auto item = std::find(known.begin(), known.end(), c.host);
-		g.machine_of.push_back(static_cast<gasnet_node_t>(item - known.begin()));
+		g_gasnet.machine_of.push_back(static_cast<gasnet_node_t>(item - known.begin()));
 		if (item == known.end())
 			known.push_back(c.host);
 	}
@@ -207,21 +207,21 @@ void number_machines(const std::vector<card> &cards)
 // Numbers the hosts in the order of their first nodes. If some mapping failed, each node is a host of its own.
 void number_hosts(const std::vector<card> &cards, bool mapped)
 {
-	g.host_of.resize(cards.size());
+	g_gasnet.host_of.resize(cards.size());
 	for (size_t node = 0; node < cards.size(); node++) {
 		size_t h = 0;
-		while (h < g.leaders.size() && (!mapped || cards[g.leaders[h]].host != cards[node].host))
+		while (h < g_gasnet.leaders.size() && (!mapped || cards[g_gasnet.leaders[h]].host != cards[node].host))
 			h++;
-		if (h == g.leaders.size())
-			g.leaders.push_back(static_cast<gasnet_node_t>(node));
-		g.host_of[node] = static_cast<gasnet_node_t>(h);
+		if (h == g_gasnet.leaders.size())
+			g_gasnet.leaders.push_back(static_cast<gasnet_node_t>(node));
+		g_gasnet.host_of[node] = static_cast<gasnet_node_t>(h);
 		if (!mapped && node != gasneti_front.mynode)
 			g_windows[node] = 0;
 	}
-	g.far = g.serves = g.leaders.size() > 1;
+	g_gasnet.far = g_gasnet.serves = g_gasnet.leaders.size() > 1;
 	for (const card &c : cards)
-		if (g.far && mapped)
-			snprintf(g.host_names.emplace_back().text, sizeof(state::host_name), "%s", c.host_name);
+		if (g_gasnet.far && mapped)
+			snprintf(g_gasnet.host_names.emplace_back().text, sizeof(state::host_name), "%s", c.host_name);
 }
 
 // All nodes see the same results, and so agree on the hosts. This is also a barrier: every node can be reached before
@@ -229,11 +229,11 @@ void number_hosts(const std::vector<card> &cards, bool mapped)
 void connect(const std::vector<card> &cards)
 {
 	for (const card &c : cards)
-		if (fi_av_insert(g.rma_av, c.address.rma, 1, nullptr, 0, nullptr) != 1 ||
-		    fi_av_insert(g.am_av, c.address.am, 1, nullptr, 0, nullptr) != 1)
+		if (fi_av_insert(g_gasnet.rma_av, c.address.rma, 1, nullptr, 0, nullptr) != 1 ||
+		    fi_av_insert(g_gasnet.am_av, c.address.am, 1, nullptr, 0, nullptr) != 1)
 			fail("gasnet_init: cannot enter the address of a node");
 	constexpr uint8_t kMapped = 1, kTool = 2;
-	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (g.has_tool ? kTool : 0));
+	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (g_gasnet.has_tool ? kTool : 0));
 	std::vector<uint8_t> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot meet the other nodes");
@@ -242,7 +242,7 @@ void connect(const std::vector<card> &cards)
 	for (uint8_t &m : all)
 		m = (m & kTool) != 0;
 	tool_told(std::move(all));
-	if (!g.has_tool)
+	if (!g_gasnet.has_tool)
 		std::copy_n(g_windows, cards.size(), gasneti_windows);
 }
 
@@ -267,7 +267,7 @@ bool join_job()
 					name, meant);
 		});
 	const int here = pgas_boot_local(nullptr, 0);
-	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
+	g_gasnet.max_segment = memory_default_segment(here > 0 ? here : nodes);
 	return true;
 }
 
@@ -275,9 +275,9 @@ addresses own_addresses()
 {
 	addresses mine{};
 	size_t len = sizeof mine.rma;
-	require("fi_getname", fi_getname(&g.rma->fid, mine.rma, &len));
+	require("fi_getname", fi_getname(&g_gasnet.rma->fid, mine.rma, &len));
 	len = sizeof mine.am;
-	require("fi_getname", fi_getname(&g.am->fid, mine.am, &len));
+	require("fi_getname", fi_getname(&g_gasnet.am->fid, mine.am, &len));
 	return mine;
 }
 
@@ -287,8 +287,8 @@ card own_card()
 	card mine{};
 	if (!pgas::boot::describe_self(mine, why, sizeof why))
 		fail("gasnet_init: %s", why);
-	mine.max_segment = g.max_segment;
-	mine.place = memory_propose(g.max_segment + kInternalBytes);
+	mine.max_segment = g_gasnet.max_segment;
+	mine.place = memory_propose(g_gasnet.max_segment + kInternalBytes);
 	return mine;
 }
 
@@ -311,7 +311,7 @@ std::vector<card> exchange(const card &mine)
 void compare(const std::vector<card> &cards)
 {
 	for (const card &c : cards)
-		g.max_segment = std::min<size_t>(g.max_segment, c.max_segment);
+		g_gasnet.max_segment = std::min<size_t>(g_gasnet.max_segment, c.max_segment);
 	const pgas::boot::host_view here = pgas::boot::view_host(cards);
 	wait_setup(here.cpus, here.count);
 }
@@ -326,43 +326,43 @@ void meet(const std::vector<card> &cards)
 
 int job_start(const char *config)
 {
-	if (g.initialized)
+	if (g_gasnet.initialized)
 		return GASNET_ERR_NOT_INIT; // the specification leaves this case open: an error
 	if (strcmp(config, kConfig) != 0) {
 		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config,
 			kConfig);
 		return GASNET_ERR_RESOURCE;
 	}
-	g.has_tool = tool_here();
+	g_gasnet.has_tool = tool_here();
 	if (!join_job())
 		return GASNET_ERR_RESOURCE;
 	choose_message_sizes();
 	const std::vector<card> cards = exchange(own_card());
 	compare(cards);
-	const size_t span = g.max_segment + kInternalBytes;
+	const size_t span = g_gasnet.max_segment + kInternalBytes;
 	map_region(agree_on_place(cards, span), span);
 	meet(cards); // every node has registered its memory before any node maps it
 	connect(cards);
 	exit_setup();
 	progress_setup(kProgressClients);
 	g_pair_calls = &g_pairs_of_kinds;
-	g.segments.assign(gasneti_front.nodes, {nullptr, 0});
+	g_gasnet.segments.assign(gasneti_front.nodes, {nullptr, 0});
 	objects_setup();
 	teams_setup();
-	g.initialized = true;
+	g_gasnet.initialized = true;
 	tool_joined();
 	return GASNET_OK;
 }
 
 int job_open_messages()
 {
-	g.attached = true;
+	g_gasnet.attached = true;
 	gasneti_front.word = word_with_rank(gasneti_front.mynode);
-	if (!g.has_tool) {
-		gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
-		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	if (!g_gasnet.has_tool) {
+		gasneti_front.am = reinterpret_cast<pgas_ep *>(g_gasnet.am);
+		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g_gasnet.cq);
 	}
-	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
+	return pgas_boot_meet(g_gasnet.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
 }
 
 int job_attach_segment(uintptr_t bytes)
@@ -374,8 +374,8 @@ int job_attach_segment(uintptr_t bytes)
 	if (pgas_boot_allgather(&mine, sizeof mine, sizes.data()) != 0)
 		return GASNET_ERR_RESOURCE;
 	for (size_t node = 0; node < sizes.size(); node++)
-		g.segments[node] = {sizes[node] ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr,
-				    sizes[node]};
+		g_gasnet.segments[node] = {
+			sizes[node] ? reinterpret_cast<void *>(g_gasnet.base + kInternalBytes) : nullptr, sizes[node]};
 	return GASNET_OK;
 }
 
@@ -390,9 +390,9 @@ extern "C" int gasneti_init_mode(int *, char ***, const char *config) noexcept
 
 extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t) noexcept
 {
-	if (!g.initialized || g.attached)
+	if (!g_gasnet.initialized || g_gasnet.attached)
 		return GASNET_ERR_NOT_INIT;
-	if (segsize % GASNET_PAGESIZE || segsize > g.max_segment)
+	if (segsize % GASNET_PAGESIZE || segsize > g_gasnet.max_segment)
 		return GASNET_ERR_BAD_ARG;
 	if (const int err = handlers_register_gasnet1(table, numentries))
 		return err;
@@ -409,28 +409,28 @@ extern "C" uintptr_t gasnet_getMaxLocalSegmentSize(void) noexcept
 
 extern "C" uintptr_t gasnet_getMaxGlobalSegmentSize(void) noexcept
 {
-	return g.max_segment;
+	return g_gasnet.max_segment;
 }
 
 extern "C" int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int numentries) noexcept
 {
-	if (!g.attached)
+	if (!g_gasnet.attached)
 		return GASNET_ERR_NOT_INIT;
 	if (!table || numentries < 0)
 		return GASNET_ERR_BAD_ARG;
-	for (size_t i = 0; i < g.segments.size() && i < static_cast<size_t>(numentries); i++)
-		table[i] = g.segments[i];
+	for (size_t i = 0; i < g_gasnet.segments.size() && i < static_cast<size_t>(numentries); i++)
+		table[i] = g_gasnet.segments[i];
 	return GASNET_OK;
 }
 
 extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noexcept
 {
-	if (!g.initialized)
+	if (!g_gasnet.initialized)
 		return GASNET_ERR_NOT_INIT;
 	if (!table || numentries < 0)
 		return GASNET_ERR_BAD_ARG;
 	for (gasnet_node_t i = 0; i < gasneti_front.nodes && i < static_cast<gasnet_node_t>(numentries); i++)
-		table[i] = {g.host_of[i], g.host_of[i], i == gasneti_front.mynode ? 0 : g_windows[i]};
+		table[i] = {g_gasnet.host_of[i], g_gasnet.host_of[i], i == gasneti_front.mynode ? 0 : g_windows[i]};
 	return GASNET_OK;
 }
 

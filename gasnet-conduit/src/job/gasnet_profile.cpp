@@ -106,7 +106,7 @@ extern "C" void gasneti_tool_facts(struct gasneti_tool_facts *out) noexcept
 	const int64_t events = gasnett_getenv_int_withdefault("SHMEM_TRACE_EVENTS", kEvents, 1);
 	out->windows = g_windows;
 	out->outside = g_outside;
-	out->room = reinterpret_cast<char *>(g.base + kToolAt);
+	out->room = reinterpret_cast<char *>(g_gasnet.base + kToolAt);
 	out->room_bytes = kInternalBytes - kToolAt;
 	out->threads = kThreads;
 	out->stats = wished("SHMEM_STATS");
@@ -122,8 +122,8 @@ extern "C" int gasneti_tool_with(gasnet_node_t node) noexcept
 
 extern "C" gasnet_node_t gasneti_tool_host(gasnet_node_t node, const char **name) noexcept
 {
-	*name = g.host_names.empty() ? "" : g.host_names[node].text;
-	return g.machine_of[node];
+	*name = g_gasnet.host_names.empty() ? "" : g_gasnet.host_names[node].text;
+	return g_gasnet.machine_of[node];
 }
 
 extern "C" void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t value) noexcept
@@ -134,7 +134,7 @@ extern "C" void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t va
 
 extern "C" void gasneti_tool_get(void *dst, gasnet_node_t node, const void *mine, size_t bytes) noexcept
 {
-	if (g.attached)
+	if (g_gasnet.attached)
 		gasneti_get_far(dst, node, mine, bytes, GASNETI_DONE, 0);
 	else
 		memset(dst, 0, bytes);
@@ -142,7 +142,7 @@ extern "C" void gasneti_tool_get(void *dst, gasnet_node_t node, const void *mine
 
 extern "C" void gasneti_tool_progress(void) noexcept
 {
-	g.net.ops->progress(g.net.domain);
+	g_gasnet.net.ops->progress(g_gasnet.net.domain);
 }
 
 extern "C" gex_Event_t gasneti_tool_over(void) noexcept

@@ -17,7 +17,7 @@ std::unordered_map<uint64_t, peer_end> g_ends; // by node and index; under kinds
 
 published *own_place(gex_EP_Index_t index)
 {
-	return reinterpret_cast<published *>(g.base + kKindsAt) + index;
+	return reinterpret_cast<published *>(g_gasnet.base + kKindsAt) + index;
 }
 
 team *new_pair(gasneti_endpoint *local, gex_EP_Index_t remote)
@@ -69,7 +69,7 @@ void learn_first_segments(const gasneti_team &tm)
 {
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);
 	for (gex_Rank_t rank = 0; rank < tm.size; rank++) {
-		gasnet_seginfo_t &known = g.segments[tm.jobranks[rank]];
+		gasnet_seginfo_t &known = g_gasnet.segments[tm.jobranks[rank]];
 		published what;
 		if (known.size || !read_place(tm.jobranks[rank], 0, what))
 			continue;
@@ -93,7 +93,7 @@ struct bounds {
 bounds find_bounds(gasnet_node_t node, gex_EP_Index_t index)
 {
 	if (!index)
-		return {g.segments[node].addr, g.segments[node].size};
+		return {g_gasnet.segments[node].addr, g_gasnet.segments[node].size};
 	if (node == gasneti_front.mynode) {
 		const gasneti_endpoint *ep = g_endpoints[index];
 		return ep && ep->segment ? bounds{ep->segment->address, ep->segment->bytes} : bounds{};
@@ -107,7 +107,7 @@ bounds find_bounds(gasnet_node_t node, gex_EP_Index_t index)
 // with this node's help.
 void serve_others()
 {
-	pgas_store_relaxed(&g.serves, true);
+	pgas_store_relaxed(&g_gasnet.serves, true);
 	progress_update();
 }
 
@@ -116,12 +116,12 @@ int bind_first(const made_segment &s)
 {
 	const gasnet_node_t me = gasneti_front.mynode;
 	if (!s.carved) {
-		const int rc = fi_mr_reg(g.net.domain, s.address, s.bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+		const int rc = fi_mr_reg(g_gasnet.net.domain, s.address, s.bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 					 kOutsideKey, 0, &g_endpoint.mr, nullptr);
 		if (rc != 0)
 			return rc;
 	}
-	g.segments[me] = {s.address, s.bytes};
+	g_gasnet.segments[me] = {s.address, s.bytes};
 	if (!s.carved)
 		node_is_outside(me);
 	return 0;
@@ -215,7 +215,7 @@ extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_
 				      "gex_EP_Create makes an endpoint for memory of a device");
 		rc = bind_first(*s);
 	} else if (!s->kind) {
-		rc = fi_mr_reg(g.net.domain, s->address, s->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+		rc = fi_mr_reg(g_gasnet.net.domain, s->address, s->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 			       segment_key(ep->index), 0, &ep->mr, nullptr);
 	} else if (others_on_other_machines()) {
 		rc = kinds_far_open();
@@ -275,7 +275,7 @@ extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owner
 	if (rank >= tm->size)
 		return pair_query_bound("gex_Segment_QueryBound", tm, rank, owneraddr_p, localaddr_p, size_p);
 	const gasnet_node_t node = tm->jobranks[rank];
-	const gasnet_seginfo_t &s = g.segments[node];
+	const gasnet_seginfo_t &s = g_gasnet.segments[node];
 	if (!s.size)
 		return 1;
 	if (owneraddr_p)

@@ -28,7 +28,7 @@ constexpr struct {
 
 bool any_other_node(bool same_machine)
 {
-	const auto &machines = g.machine_of;
+	const auto &machines = g_gasnet.machine_of;
 	const gasnet_node_t mine = machines[gasneti_front.mynode];
 	const auto here = static_cast<size_t>(std::count(machines.begin(), machines.end(), mine));
 	return same_machine ? here > 1 : here < machines.size();
@@ -169,7 +169,7 @@ int get_host_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 		s.ours = s.carved = true;
 		return GASNET_OK;
 	}
-	if (const int rc = g.net.ops->mem_alloc(g.net.domain, length, &s.address))
+	if (const int rc = g_gasnet.net.ops->mem_alloc(g_gasnet.net.domain, length, &s.address))
 		return refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: %zu bytes: %s", length, pgas_strerror(-rc));
 	s.ours = true;
 	return GASNET_OK;
@@ -360,7 +360,7 @@ extern "C" void gex_Segment_Destroy(gex_Segment_t seg, gex_Flags_t flags) noexce
 	} else if (s->carved) {
 		memory_uncarve(s->address, in_pages(s->bytes));
 	} else if (s->ours) {
-		g.net.ops->mem_free(g.net.domain, s->address, s->bytes);
+		g_gasnet.net.ops->mem_free(g_gasnet.net.domain, s->address, s->bytes);
 	}
 	delete s;
 }

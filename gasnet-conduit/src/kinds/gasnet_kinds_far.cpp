@@ -45,12 +45,12 @@ size_t half()
 // A half of this node's share at every other node, as a local address.
 char *room(size_t turn)
 {
-	return reinterpret_cast<char *>(g.base + kStagingAt) + (gasneti_front.mynode * 2 + turn % 2) * half();
+	return reinterpret_cast<char *>(g_gasnet.base + kStagingAt) + (gasneti_front.mynode * 2 + turn % 2) * half();
 }
 
 uint64_t staged_at(const char *pos)
 {
-	return reinterpret_cast<uintptr_t>(pos) - g.base - kStagingAt;
+	return reinterpret_cast<uintptr_t>(pos) - g_gasnet.base - kStagingAt;
 }
 
 // --- the owner -------------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ const made_segment *is_sound(const order &o, size_t here_bytes)
 	return nullptr;
 }
 
-int serve(void *, const void *bytes, size_t len)
+int serve_request(void *, const void *bytes, size_t len)
 {
 	order o;
 	if (len < sizeof o)
@@ -88,7 +88,7 @@ int serve(void *, const void *bytes, size_t len)
 	if (!s)
 		return -FI_EINVAL;
 	char *const pos = static_cast<char *>(s->address) + o.offset;
-	char *const staged = reinterpret_cast<char *>(g.base + kStagingAt) + o.staged;
+	char *const staged = reinterpret_cast<char *>(g_gasnet.base + kStagingAt) + o.staged;
 	const char *const here = static_cast<const char *>(bytes) + sizeof o;
 	devices::piece one{pos, o.what == request::put_here ? here : staged, o.bytes};
 	if (o.what == request::get_staged)
@@ -107,7 +107,8 @@ int kinds_far_open()
 {
 	if (g_gate)
 		return 0;
-	return g.net.ops->mr_reg_gate(g.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr, &g_gate);
+	return g_gasnet.net.ops->mr_reg_gate(g_gasnet.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve_request, nullptr,
+					     &g_gate);
 }
 
 // --- the others ------------------------------------------------------------------------------------------------------

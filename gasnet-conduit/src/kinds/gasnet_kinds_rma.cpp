@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-struct job { // one transfer
+struct device_transfer {
 	const char *call;
 	bool put;
 	gasnet_node_t node;
@@ -36,7 +36,7 @@ struct job { // one transfer
 	device *dev; // the local side's; null: host memory
 };
 
-bool within(const void *addr, size_t bytes, uintptr_t start, size_t room)
+bool is_within(const void *addr, size_t bytes, uintptr_t start, size_t room)
 {
 	const uintptr_t off = reinterpret_cast<uintptr_t>(addr) - start;
 	return off <= room && bytes <= room - off;
@@ -48,14 +48,14 @@ device *local_device(const char *call, const gasneti_endpoint &ep, const void *a
 	const made_segment *s = made(ep.segment);
 	if (!s || !s->kind)
 		return nullptr;
-	if (!within(addr, bytes, reinterpret_cast<uintptr_t>(s->address), s->bytes))
+	if (!is_within(addr, bytes, reinterpret_cast<uintptr_t>(s->address), s->bytes))
 		fail("%s: %zu bytes at %p are not in the segment of endpoint %u, %zu bytes at %p", call, bytes, addr,
 		     ep.index, s->bytes, s->address);
 	return s->kind->device;
 }
 
 // A copy by that device, in pieces through a buffer if it does not know the local memory.
-gex_Event_t copy_by(const job &j, device &driver, char *theirs)
+gex_Event_t copy_by(const device_transfer &j, device &driver, char *theirs)
 {
 	char *const dst = j.put ? theirs : j.mine, *const src = j.put ? j.mine : theirs;
 	if (j.dev && j.dev != &driver && !driver.kind->owns(j.mine)) {
@@ -78,7 +78,7 @@ gex_Event_t copy_by(const job &j, device &driver, char *theirs)
 }
 
 // Host memory that the CPU can access.
-gex_Event_t copy_here(const job &j, char *theirs)
+gex_Event_t copy_here(const device_transfer &j, char *theirs)
 {
 	if (j.dev)
 		return copy_by(j, *j.dev, theirs);
@@ -91,7 +91,7 @@ gex_Event_t copy_here(const job &j, char *theirs)
 
 // move(offset, address of host memory, bytes, until) completes or, without a local device, gets as far as `until` asks.
 template <class Move>
-gex_Event_t by_buffer(const job &j, Move &&move)
+gex_Event_t by_buffer(const device_transfer &j, Move &&move)
 {
 	if (!j.dev)
 		return move(size_t{0}, j.mine, j.bytes, j.until);
@@ -111,7 +111,7 @@ gex_Event_t by_buffer(const job &j, Move &&move)
 	return GEX_EVENT_INVALID;
 }
 
-gex_Event_t with_first_segment(const job &j)
+gex_Event_t with_first_segment(const device_transfer &j)
 {
 	const uint64_t window = gasneti_windows[j.node];
 	if (window || j.node == gasneti_front.mynode)
@@ -122,7 +122,7 @@ gex_Event_t with_first_segment(const job &j)
 	});
 }
 
-gex_Event_t with_host_segment(const job &j, uint64_t start)
+gex_Event_t with_host_segment(const device_transfer &j, uint64_t start)
 {
 	const uint64_t offset = reinterpret_cast<uintptr_t>(j.theirs) - start, key = segment_key(j.index);
 	return by_buffer(j, [&](size_t pos, char *mine, size_t n, gasneti_until until) {
@@ -131,7 +131,7 @@ gex_Event_t with_host_segment(const job &j, uint64_t start)
 	});
 }
 
-gex_Event_t with_far_device(const job &j, uint64_t start)
+gex_Event_t with_far_device(const device_transfer &j, uint64_t start)
 {
 	const uint64_t offset = reinterpret_cast<uintptr_t>(j.theirs) - start;
 	return by_buffer(j, [&](size_t pos, char *mine, size_t n, gasneti_until until) -> gex_Event_t {
@@ -145,7 +145,7 @@ gex_Event_t with_far_device(const job &j, uint64_t start)
 }
 
 // Where a local device has mapped that endpoint's memory. Called with kinds_mutex held.
-char *open_view(const job &j, device &driver, peer_end &end)
+char *open_view(const device_transfer &j, device &driver, peer_end &end)
 {
 	auto it = std::find_if(end.views.begin(), end.views.end(),
 			       [&](const peer_end::view &v) { return v.dev == &driver; });
@@ -161,14 +161,14 @@ char *open_view(const job &j, device &driver, peer_end &end)
 					(reinterpret_cast<uintptr_t>(j.theirs) - end.what.address));
 }
 
-void check_bounds(const job &j, uintptr_t start, size_t bytes)
+void check_bounds(const device_transfer &j, uintptr_t start, size_t bytes)
 {
-	if (!within(j.theirs, j.bytes, start, bytes))
+	if (!is_within(j.theirs, j.bytes, start, bytes))
 		fail("%s: %zu bytes at %p are not in the segment of endpoint %u of node %u, %zu bytes at %#" PRIxPTR,
 		     j.call, j.bytes, static_cast<void *>(j.theirs), j.index, j.node, bytes, start);
 }
 
-gex_Event_t with_own_node(const job &j)
+gex_Event_t with_own_node(const device_transfer &j)
 {
 	const gasneti_endpoint *ep = g_endpoints[j.index];
 	const made_segment *s = ep ? made(ep->segment) : nullptr;
@@ -178,7 +178,7 @@ gex_Event_t with_own_node(const job &j)
 	return s->kind ? copy_by(j, *s->kind->device, j.theirs) : copy_here(j, j.theirs);
 }
 
-gex_Event_t with_other_node(const job &j)
+gex_Event_t with_other_node(const device_transfer &j)
 {
 	peer_end *end;
 	device *driver = nullptr;
@@ -190,7 +190,7 @@ gex_Event_t with_other_node(const job &j)
 			fail("%s: endpoint %u of node %u does not exist, or its segment was not published", j.call,
 			     j.index, j.node);
 		check_bounds(j, end->what.address, end->what.bytes);
-		const bool near = g.machine_of[j.node] == g.machine_of[gasneti_front.mynode];
+		const bool near = g_gasnet.machine_of[j.node] == g_gasnet.machine_of[gasneti_front.mynode];
 		if (near && end->what.memory_class != GEX_MK_CLASS_HOST) {
 			driver = j.dev && j.dev->memory_class == end->what.memory_class
 					 ? j.dev
@@ -204,7 +204,7 @@ gex_Event_t with_other_node(const job &j)
 							   : with_far_device(j, end->what.address);
 }
 
-gex_Event_t run(const job &j)
+gex_Event_t start_transfer(const device_transfer &j)
 {
 	check_attached(j.call);
 	if (!j.bytes)
@@ -220,8 +220,8 @@ gex_Event_t put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_
 	const char *const call = "gex_RMA_Put";
 	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_RMA);
 	auto *mine = static_cast<char *>(const_cast<void *>(src));
-	return run({call, true, rank, p->remote, static_cast<char *>(dest), mine, nbytes, until, implicit,
-		    local_device(call, *p->local, mine, nbytes)});
+	return start_transfer({call, true, rank, p->remote, static_cast<char *>(dest), mine, nbytes, until, implicit,
+			       local_device(call, *p->local, mine, nbytes)});
 }
 
 gex_Event_t get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
@@ -230,15 +230,15 @@ gex_Event_t get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_
 	const char *const call = "gex_RMA_Get";
 	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_RMA);
 	auto *theirs = static_cast<char *>(const_cast<void *>(src));
-	return run({call, false, rank, p->remote, theirs, static_cast<char *>(dest), nbytes, until, implicit,
-		    local_device(call, *p->local, dest, nbytes)});
+	return start_transfer({call, false, rank, p->remote, theirs, static_cast<char *>(dest), nbytes, until, implicit,
+			       local_device(call, *p->local, dest, nbytes)});
 }
 
 gex_Event_t move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
 		 size_t nbytes) noexcept
 {
-	return run({call, put, rank, p->remote, static_cast<char *>(theirs), static_cast<char *>(mine), nbytes,
-		    GASNETI_TAKEN, 0, local_device(call, *p->local, mine, nbytes)});
+	return start_transfer({call, put, rank, p->remote, static_cast<char *>(theirs), static_cast<char *>(mine),
+			       nbytes, GASNETI_TAKEN, 0, local_device(call, *p->local, mine, nbytes)});
 }
 
 // For this node, src and dst may be the same.
@@ -247,7 +247,8 @@ void put_payload(const char *call, gasnet_node_t node, gex_EP_Index_t index, voi
 {
 	auto *mine = static_cast<char *>(const_cast<void *>(src));
 	if (node != gasneti_front.mynode || dst != src)
-		run({call, true, node, index, static_cast<char *>(dst), mine, nbytes, GASNETI_DONE, 0, nullptr});
+		start_transfer(
+			{call, true, node, index, static_cast<char *>(dst), mine, nbytes, GASNETI_DONE, 0, nullptr});
 }
 
 } // namespace

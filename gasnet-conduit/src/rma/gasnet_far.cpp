@@ -42,21 +42,21 @@ ssize_t retry(Call &&call)
 		const ssize_t rc = call();
 		if (rc != -FI_EAGAIN)
 			return rc;
-		if (!g.net.ops->progress(g.net.domain))
+		if (!g_gasnet.net.ops->progress(g_gasnet.net.domain))
 			pgas_backoff_pause(&wait);
 	}
 }
 
 // Where an address of a node lies: in its region, or in client memory.
-struct place {
+struct far_address {
 	uint64_t addr, key;
 };
-place place_of(gasnet_node_t node, const void *address)
+far_address far_address_of(gasnet_node_t node, const void *address)
 {
 	const auto pos = reinterpret_cast<uint64_t>(address);
 	if (is_outside(node)) {
-		const uint64_t offset = pos - reinterpret_cast<uint64_t>(g.segments[node].addr);
-		if (offset < g.segments[node].size)
+		const uint64_t offset = pos - reinterpret_cast<uint64_t>(g_gasnet.segments[node].addr);
+		if (offset < g_gasnet.segments[node].size)
 			return {offset, kOutsideKey};
 	}
 	return {pos, 0};
@@ -71,7 +71,7 @@ struct transfer {
 	fi_rma_iov remote;
 	fi_msg_rma m{};
 
-	transfer(const void *mine, place theirs, size_t bytes, gasnet_node_t node)
+	transfer(const void *mine, far_address theirs, size_t bytes, gasnet_node_t node)
 		: iov{const_cast<void *>(mine), bytes}, remote{theirs.addr, bytes, theirs.key}
 	{
 		m.msg_iov = &iov;
@@ -93,27 +93,28 @@ gasnet_handle_t taken(int implicit, gasneti_until until)
 
 PGAS_HOT gasnet_handle_t put(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
 {
-	const bool copied = t.iov.iov_len <= g.net.info->tx_attr->inject_size;
+	const bool copied = t.iov.iov_len <= g_gasnet.net.info->tx_attr->inject_size;
 	if (until == GASNETI_DONE) {
-		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT));
+		check_rc("put", node, g_gasnet.rma->rma->writemsg(g_gasnet.rma, &t.m, FI_PGAS_WAIT));
 		return GASNET_INVALID_HANDLE;
 	}
 	if (until == GASNETI_REUSABLE && !copied) {
-		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
+		check_rc("put", node,
+			 g_gasnet.rma->rma->writemsg(g_gasnet.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
 		return taken(implicit, until);
 	}
 	const uint64_t flags = copied ? FI_INJECT : 0;
-	check_rc("put", node, retry([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
+	check_rc("put", node, retry([&] { return g_gasnet.rma->rma->writemsg(g_gasnet.rma, &t.m, flags); }));
 	return taken(implicit, until);
 }
 
 PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
 {
 	if (until == GASNETI_DONE) {
-		check_rc("get", node, g.rma->rma->readmsg(g.rma, &t.m, FI_PGAS_WAIT));
+		check_rc("get", node, g_gasnet.rma->rma->readmsg(g_gasnet.rma, &t.m, FI_PGAS_WAIT));
 		return GASNET_INVALID_HANDLE;
 	}
-	check_rc("get", node, retry([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
+	check_rc("get", node, retry([&] { return g_gasnet.rma->rma->readmsg(g_gasnet.rma, &t.m, 0); }));
 	return taken(implicit, GASNETI_TAKEN);
 }
 
@@ -121,14 +122,14 @@ PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_unti
 void check_lost(const char *call) noexcept
 {
 	fi_addr_t dest = 0;
-	if (const int err = g.net.ops->failed(g.rma, &dest))
+	if (const int err = g_gasnet.net.ops->failed(g_gasnet.rma, &dest))
 		lost(call, static_cast<gasnet_node_t>(dest), err);
 }
 
 // True if all transfers started before are complete.
 bool settle(gasneti_op *, const char *call)
 {
-	if (g.net.ops->settled(g.rma) != 1 || !copies_are_idle(call))
+	if (g_gasnet.net.ops->settled(g_gasnet.rma) != 1 || !copies_are_idle(call))
 		return false;
 	check_lost(call);
 	return true;
@@ -144,7 +145,7 @@ struct atomic_word {
 	atomic_word(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t v, uint64_t c, uint64_t *old)
 		: value(v), compare(c), operand{&value, 1}, out{old, 1}, with{&compare, 1}
 	{
-		const place there = place_of(node, target);
+		const far_address there = far_address_of(node, target);
 		remote = {there.addr, 1, there.key};
 		m.msg_iov = &operand;
 		m.iov_count = 1;
@@ -161,7 +162,7 @@ ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 {
 	const atomic_word w(node, mine, FI_UINT64, op, value, 0, nullptr);
 	pgas_fence_stores(); // earlier writes of this node
-	return retry([&] { return g.rma->atomic->writemsg(g.rma, &w.m, FI_INJECT | FI_FENCE); });
+	return retry([&] { return g_gasnet.rma->atomic->writemsg(g_gasnet.rma, &w.m, FI_INJECT | FI_FENCE); });
 }
 
 } // namespace
@@ -179,16 +180,16 @@ gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, f
 	uint64_t ignored;
 	const bool swap = op == FI_CSWAP;
 	atomic_word w(node, target, type, op, value, compare, old ? old : &ignored);
-	const fi_ops_atomic *amo = g.rma->atomic;
+	const fi_ops_atomic *amo = g_gasnet.rma->atomic;
 	pgas_fence_stores(); // earlier writes of this node
 	if (!old && !swap) {
-		check_rc("atomic", node, retry([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
+		check_rc("atomic", node, retry([&] { return amo->writemsg(g_gasnet.rma, &w.m, FI_INJECT); }));
 		return taken(implicit, GASNETI_TAKEN);
 	}
 	check_rc("atomic", node, retry([&] {
-			 return swap ? amo->compwritemsg(g.rma, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1,
+			 return swap ? amo->compwritemsg(g_gasnet.rma, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1,
 							 FI_PGAS_WAIT)
-				     : amo->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT);
+				     : amo->readwritemsg(g_gasnet.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT);
 		 }));
 	return GASNET_INVALID_HANDLE;
 }
@@ -199,13 +200,13 @@ uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 	atomic_word w(node, mine, FI_UINT64, op, value, 0, &before);
 	pgas_fence_stores(); // earlier writes of this node
 	check_rc("message between hosts", node,
-		 g.rma->atomic->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT | FI_FENCE));
+		 g_gasnet.rma->atomic->readwritemsg(g_gasnet.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT | FI_FENCE));
 	return before;
 }
 
 void far_settle() noexcept
 {
-	g.net.ops->drain(g.rma);
+	g_gasnet.net.ops->drain(g_gasnet.rma);
 	check_lost("collective");
 }
 
@@ -229,12 +230,12 @@ gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64
 void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept
 {
 	check_rc("order for a device", node,
-		 retry([&] { return g.rma->rma->inject(g.rma, bytes, nbytes, node, 0, key); }));
+		 retry([&] { return g_gasnet.rma->rma->inject(g_gasnet.rma, bytes, nbytes, node, 0, key); }));
 }
 
 void far_fence() noexcept
 {
-	g.net.ops->fence(g.rma);
+	g_gasnet.net.ops->fence(g_gasnet.rma);
 }
 
 gasnet_handle_t far_taken(int implicit, gasneti_until until) noexcept
@@ -244,7 +245,7 @@ gasnet_handle_t far_taken(int implicit, gasneti_until until) noexcept
 
 void far_finish(const char *call) noexcept
 {
-	g.net.ops->drain(g.rma);
+	g_gasnet.net.ops->drain(g_gasnet.rma);
 	finish_copies(call);
 	check_lost(call);
 }
@@ -263,7 +264,7 @@ extern "C" gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const
 		gasneti_put_here(dest, src, nbytes);
 		return GASNET_INVALID_HANDLE;
 	}
-	return put(node, transfer(src, place_of(node, dest), nbytes, node), until, implicit);
+	return put(node, transfer(src, far_address_of(node, dest), nbytes, node), until, implicit);
 }
 
 extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
@@ -276,7 +277,7 @@ extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const
 		gasneti_get_here(dest, src, nbytes);
 		return GASNET_INVALID_HANDLE;
 	}
-	return get(node, transfer(dest, place_of(node, src), nbytes, node), until, implicit);
+	return get(node, transfer(dest, far_address_of(node, src), nbytes, node), until, implicit);
 }
 
 extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) noexcept
@@ -293,7 +294,7 @@ extern "C" void gasneti_sync_far(void) noexcept
 {
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
-	g.net.ops->drain(g.rma);
+	g_gasnet.net.ops->drain(g_gasnet.rma);
 	finish_copies("sync");
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");
@@ -303,7 +304,7 @@ extern "C" int gasneti_try_far(void) noexcept
 {
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
-	if (g.net.ops->settled(g.rma) != 1 || !copies_are_idle("sync"))
+	if (g_gasnet.net.ops->settled(g_gasnet.rma) != 1 || !copies_are_idle("sync"))
 		return GASNET_ERR_NOT_READY;
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");

@@ -91,7 +91,7 @@ struct mover {
 	bool get;
 	const char *call;
 	const team *pair = nullptr; // a pair whose endpoints are not both the first
-	gasnet_handle_t under_way = GASNET_INVALID_HANDLE;
+	gasnet_handle_t in_flight = GASNET_INVALID_HANDLE;
 
 	gasnet_handle_t move(char *dst, char *src, size_t n) const
 	{
@@ -105,9 +105,9 @@ struct mover {
 	{
 		const gasnet_handle_t h = move(dst, src, n);
 		if (h != GASNET_INVALID_HANDLE)
-			under_way = h;
+			in_flight = h;
 	}
-	~mover() { gasneti_sync_handle(under_way, call); }
+	~mover() { gasneti_sync_handle(in_flight, call); }
 };
 
 mover mover_to(const char *call, gex_TM_t tm, gex_Rank_t rank, bool get)

@@ -188,7 +188,7 @@ inline int port_poll(port &base, port_event *out, int most)
 		}
 		if (const arrival &a = p.inbox.front(); a.place) {
 			*a.place = a.value;
-			port_event e{port_event_kind::told};
+			port_event e{port_event_kind::put_received};
 			e.line = a.line;
 			e.word = a.word;
 			out[n++] = e;

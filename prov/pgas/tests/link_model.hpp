@@ -123,7 +123,7 @@ inline bool on_frame(void *self, channel &c, const frame_head &h, const char *by
 		assert_int_equal(static_cast<unsigned char>(bytes[i]), static_cast<unsigned char>(n * 31 + i));
 	s.ran[h.src]++;
 	if (s.refuse_odd && n % 2) {
-		const failed_frame f{c.ran + 1, index, -FI_EACCES, 0};
+		const failed_frame f{c.executed + 1, index, -FI_EACCES, 0};
 		char *pos = frame_begin(c, sizeof f);
 		if (!pos)
 			pos = frame_begin_slow(c, sizeof f, true);

@@ -34,10 +34,10 @@ struct dice {
 	unsigned below(unsigned n) { return static_cast<unsigned>(engine() % n); }
 };
 
-enum class fate : uint8_t { under_way, good, bad };
+enum class fate : uint8_t { in_flight, good, bad };
 
 struct work : port_work {
-	fate is = fate::under_way;
+	fate is = fate::in_flight;
 	int status = 0;
 	std::string bytes; // sent, or read
 };
@@ -200,11 +200,11 @@ struct node {
 	size_t open() const
 	{
 		return static_cast<size_t>(std::count_if(works.begin(), works.end(),
-							 [](const auto &w) { return w->is == fate::under_way; }));
+							 [](const auto &w) { return w->is == fate::in_flight; }));
 	}
 	void forget() // removes finished work
 	{
-		while (!works.empty() && works.front()->is != fate::under_way)
+		while (!works.empty() && works.front()->is != fate::in_flight)
 			works.pop_front();
 	}
 	std::string why(uint64_t number) { return p->ops->trouble(*p, number); }
@@ -226,7 +226,7 @@ private:
 			break;
 		default: {
 			work &w = *static_cast<work *>(e.work);
-			assert_true(w.is == fate::under_way); // reported once
+			assert_true(w.is == fate::in_flight); // reported once
 			w.is = e.kind == port_event_kind::failed ? fate::bad : fate::good;
 			w.status = e.status;
 			if (e.kind == port_event_kind::sent)

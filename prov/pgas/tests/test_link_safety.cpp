@@ -73,7 +73,7 @@ void test_signed_packet_is_good_once(void **)
 			data = bytes;
 	channel *c = target.of_b();
 	packet_head h = head_in(data);
-	h.seq = c->ran + 1; // as if it were the next
+	h.seq = c->executed + 1; // as if it were the next
 	packet_receive(*target.b.l, c->line, with_head(data, h).data(), data.size());
 	assert_true(target.b.ended == 1 && c->state == channel_state::over);
 	assert_non_null(strstr(c->reason.c_str(), "signature"));
@@ -104,7 +104,7 @@ void test_packet_by_another_line_is_not_run(void **)
 	const uint64_t ran = target.b.ran[1];
 	for (const uint64_t line : {uint64_t{7}, 7 | fake::kOurs, c.line ^ fake::kOurs})
 		for (const std::string &bytes : seen)
-			for (const uint32_t seq : {c.ran, c.ran + 1}) {
+			for (const uint32_t seq : {c.executed, c.executed + 1}) {
 				packet_head h = head_in(bytes);
 				h.seq = seq;
 				packet_receive(*target.b.l, line, with_head(bytes, h).data(), bytes.size());

@@ -136,7 +136,7 @@ void test_forged_packets_end_nothing(void **)
 				h.flags = static_cast<uint8_t>(flags);
 				h.channel = channel;
 				h.session = session;
-				h.seq = target.of_b()->ran + (flags & kPacketData ? 1 : 0);
+				h.seq = target.of_b()->executed + (flags & kPacketData ? 1 : 0);
 				for (const std::string &bytes :
 				     {packet_with(h, std::array<char, 0>{}), packet_with(h, proof{}),
 				      packet_with(h, hello{}), packet_with(h, answer_body{})})

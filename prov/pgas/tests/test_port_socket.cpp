@@ -449,7 +449,7 @@ void test_conceal_ends_transfers(void **)
 		const std::string before = of_b.bytes;
 		look_until({&c, &b}, [&] { return !c.lost.empty(); });
 		assert_true(of_b.bytes == before);
-		assert_true(c.works.back()->is != fate::under_way);
+		assert_true(c.works.back()->is != fate::in_flight);
 	}
 }
 

@@ -198,7 +198,7 @@ void test_answers_and_too_many_questions(void **)
 		if (what != 2)
 			assert_true(s.closed(target.a));
 		else
-			look_until({&target.a}, [&] { return r->is != fate::under_way; });
+			look_until({&target.a}, [&] { return r->is != fate::in_flight; });
 		assert_true(what != 2 ? r->is == fate::bad && r->bytes == "????????"
 				      : r->is == fate::good && r->bytes == "12345678");
 		target.a.p->ops->remove(*target.a.p, line);
@@ -277,7 +277,7 @@ void test_crowds(void **)
 			l->born_at = 1;
 		for (const auto &c : target.a.inner().callers)
 			c->born_at = 1;
-		strangers_look(target.a.inner());
+		expire_strangers(target.a.inner());
 	}
 	assert_true(target.a.inner().callers.empty() && target.a.inner().unknown.empty());
 	target.check();
@@ -405,7 +405,7 @@ void one_stream(dice &d, node &a, uint64_t key)
 	while (a.lost.empty())
 		a.look();
 	for (const auto &g : asked) {
-		assert_true(g->is != fate::under_way);
+		assert_true(g->is != fate::in_flight);
 		assert_true(g->room.substr(0, 8) == "########" && g->room.substr(8 + g->len) == "########");
 	}
 	a.lost.clear();

@@ -199,10 +199,10 @@ void test_tls_nobody_reads_transfers(void **)
 	bytes.resize(there.bytes.size());
 	work *const w = s.a.write(s.to_b, bytes, there.m);
 	assert_non_null(w);
-	s.run_until([&] { return w->is != fate::under_way; });
+	s.run_until([&] { return w->is != fate::in_flight; });
 	work *const r = s.a.read(s.to_b, bytes.size(), there.m);
 	assert_non_null(r);
-	s.run_until([&] { return r->is != fate::under_way; });
+	s.run_until([&] { return r->is != fate::in_flight; });
 	assert_true(r->is == fate::good && r->bytes == bytes && there.bytes == bytes);
 	for (const direction &way : s.m.ways)
 		assert_false(way.seen.size() < bytes.size() || has_marker(way));

@@ -132,7 +132,7 @@ void test_stranger_goes_after_a_while(void **)
 			assert_true(b.p->ops->keep(*b.p, step));
 		b.tick = 0;
 		for (unsigned i = 0; i < 8; i++) { // it was stopped for an hour, eight times
-			verbs_of(*b.p).looked_at = pgas_now_ns() - 3600 * kSecond;
+			verbs_of(*b.p).checked_at = pgas_now_ns() - 3600 * kSecond;
 			look_for({&b}, 100);
 		}
 		assert_non_null(line_to(verbs_of(*b.p), step));

@@ -238,7 +238,7 @@ void test_adapter_goes(void **)
 		else
 			n.tell(a.h, which == 1 ? IBV_EVENT_DEVICE_FATAL : IBV_EVENT_CQ_ERR);
 		look_until({&a}, [&] { return a.lost.size() == 2; });
-		assert_true(w->is != fate::under_way);
+		assert_true(w->is != fate::in_flight);
 		assert_false(a.why(to_b).empty());
 		if (which == 0) {
 			const uint64_t anew = a.to(b); // another try fails, too

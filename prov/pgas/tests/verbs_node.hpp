@@ -15,10 +15,10 @@ namespace fake_rdma {
 
 using namespace pgas;
 
-enum class fate : uint8_t { under_way, good, bad, let_go };
+enum class fate : uint8_t { in_flight, good, bad, let_go };
 
 struct work : port_work {
-	fate is = fate::under_way;
+	fate is = fate::in_flight;
 	int status = 0;
 	std::unique_ptr<char[]> bytes;
 	port_memory memory{};
@@ -144,7 +144,7 @@ struct node {
 	size_t open() const
 	{
 		return static_cast<size_t>(std::count_if(works.begin(), works.end(),
-							 [](const auto &w) { return w->is == fate::under_way; }));
+							 [](const auto &w) { return w->is == fate::in_flight; }));
 	}
 	void forget() // removes finished work
 	{
@@ -157,7 +157,7 @@ struct node {
 	{
 		p->ops->remove(*p, number);
 		for (const auto &w : works)
-			w->is = w->is == fate::under_way ? fate::let_go : w->is;
+			w->is = w->is == fate::in_flight ? fate::let_go : w->is;
 	}
 	std::string why(uint64_t number) { return p->ops->trouble(*p, number); }
 
@@ -181,7 +181,7 @@ private:
 			work &w = *static_cast<work *>(e.work);
 			if (w.is == fate::let_go)
 				break;
-			assert_true(w.is == fate::under_way); // reported once
+			assert_true(w.is == fate::in_flight); // reported once
 			w.is = e.kind == port_event_kind::failed ? fate::bad : fate::good;
 			w.status = e.status;
 			if (e.kind == port_event_kind::sent)

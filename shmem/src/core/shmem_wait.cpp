@@ -27,7 +27,7 @@ void nap_far(unsigned &polls)
 // The word may come from anywhere: each poll is also one of the link.
 void pause_far(unsigned &polls)
 {
-	if (polls >= pgas::far_looks(g_shmem.oversubscribed))
+	if (polls >= pgas::far_polls(g_shmem.oversubscribed))
 		return nap_far(polls);
 	polls = g_shmem.net.ops->progress(g_shmem.net.domain) == 1 ? 0 : polls + 1;
 	if (g_shmem.oversubscribed || polls > pgas::kFarSpins)
@@ -59,7 +59,7 @@ void wait_pause_near(unsigned &polls)
 	const pgas_backoff_rule &rule = g_shmem.oversubscribed ? kCrowded : kSpare;
 	if (PGAS_UNLIKELY(is_far())) {
 		if (polls >= rule.spins + rule.yields) { // arrivals need us now
-			unsigned naps = pgas::far_looks(g_shmem.oversubscribed);
+			unsigned naps = pgas::far_polls(g_shmem.oversubscribed);
 			return nap_far(naps);
 		}
 		if (polls < rule.spins && polls % kNearPolls == kNearPolls - 1)

@@ -112,7 +112,7 @@ bool is_sound(const far_order &o, size_t here_bytes)
 	return false;
 }
 
-int serve(void *, const void *bytes, size_t len)
+int serve_request(void *, const void *bytes, size_t len)
 {
 	far_order o;
 	if (len < sizeof o)
@@ -303,7 +303,7 @@ void device_far_open(const char *name)
 		     "SHMEM_SYMMETRIC_SIZE",
 		     g_shmem.n_pes);
 	require(name, "the gate for device memory",
-		g_shmem.net.ops->mr_reg_gate(g_shmem.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr,
+		g_shmem.net.ops->mr_reg_gate(g_shmem.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve_request, nullptr,
 					     &g_far.gate));
 }
 

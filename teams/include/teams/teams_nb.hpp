@@ -48,7 +48,7 @@ bool finished(operation *op);
 bool progress();
 // Number of operations in progress in this process.
 extern unsigned g_in_flight; // written under a lock
-inline unsigned under_way()
+inline unsigned operations_in_flight()
 {
 	return pgas_load_relaxed(&g_in_flight);
 }

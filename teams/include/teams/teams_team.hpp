@@ -89,7 +89,7 @@ struct team {
 	uint32_t staging_lines = 0;                    // the same, as staging memory
 	size_t pieces_at = 0;                          // offset of the channels' pieces in staging memory
 	channels *channel = nullptr;                   // only for clients that want channels
-	int pool_slot = -1;                            // agreement::bitmask: place in the pool
+	int pool_place = -1;                           // agreement::bitmask: place in the pool
 	int room = 0;                                  // number of members that the arrays have room for
 	team *next = nullptr, *prev = nullptr;         // in one of the lists of struct job
 };

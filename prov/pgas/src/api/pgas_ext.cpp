@@ -168,7 +168,7 @@ bool keeps_order(const ep_core *ep)
 	const auto keeps_all = [](const wire_ep *base_ep) { return !(base_ep->ops->caps & kWireFlushes); };
 	if (!ep->one_sided && std::ranges::all_of(ep->wires_on(), keeps_all))
 		return true;
-	return std::ranges::all_of(ep->peers, [](const auto &p) { return !p || !p->line || peer_in_order(*p); });
+	return std::ranges::all_of(ep->peers, [](const auto &p) { return !p || !p->wire_state || peer_in_order(*p); });
 }
 
 int fence(fid_ep *fid) noexcept
@@ -203,7 +203,7 @@ size_t reason(fid_ep *fid, fi_addr_t addr, char *text, size_t room) noexcept
 	const peer *p = peer_known(ep, addr);
 	if (!p || !room)
 		return 0;
-	const std::string &why = p->line && (p->wire->caps & kWireReasons) ? p->wire->reason(*p) : p->why;
+	const std::string &why = p->wire_state && (p->wire->caps & kWireReasons) ? p->wire->reason(*p) : p->why;
 	const size_t len = std::min(why.size(), room - 1);
 	memcpy(text, why.data(), len);
 	text[len] = 0;
@@ -220,7 +220,7 @@ int progress(fid_domain *f) noexcept
 {
 	return guard([&]() -> int {
 		domain *dom = domain_of(&f->fid);
-		return has_one_owner(dom) ? domain_look(dom) : -FI_EOPNOTSUPP;
+		return has_one_owner(dom) ? domain_poll(dom) : -FI_EOPNOTSUPP;
 	});
 }
 
@@ -228,7 +228,7 @@ int wait(fid_domain *f, uint64_t max_ns) noexcept
 {
 	return guard([&]() -> int {
 		domain *dom = domain_of(&f->fid);
-		return has_one_owner(dom) ? domain_look_or_sleep(dom, max_ns) : -FI_EOPNOTSUPP;
+		return has_one_owner(dom) ? domain_poll_or_sleep(dom, max_ns) : -FI_EOPNOTSUPP;
 	});
 }
 
@@ -255,7 +255,7 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 // its next poll.
 bool has_nothing_to_take(const ep_core *ep)
 {
-	if (!ep->dom->mutex.enabled() || !pgas_load_relaxed(&ep->in_place) || !ep->rx_cq || ep->must_look())
+	if (!ep->dom->mutex.enabled() || !pgas_load_relaxed(&ep->in_place) || !ep->rx_cq || ep->must_attend())
 		return false;
 	const pgas_cq *front = ep->rx_cq->front;
 	return pgas_load_relaxed(&front->queued) == 0 &&
@@ -281,7 +281,7 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 		pgas_store_relaxed(&ep->in_place, true);
 		if (PGAS_UNLIKELY(!ep->enabled))
 			return -FI_EOPBADSTATE;
-		if (PGAS_UNLIKELY(ep->must_look()))
+		if (PGAS_UNLIKELY(ep->must_attend()))
 			ep_progress(ep);
 		size_t taken = 0;
 		if (PGAS_LIKELY(ep->msg.waiting.empty()))
@@ -334,7 +334,7 @@ void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 int claim_as_thread(peer &p, fi_addr_t addr, size_t len, fi_pgas_place *place)
 {
 	words_of(*place).peer = addr;
-	words_of(*place).line = nullptr; // marks the place for publish and abandon
+	words_of(*place).wire_state = nullptr; // marks the place for publish and abandon
 	return g_host.claim(p, len, place);
 }
 
@@ -390,7 +390,7 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 		if (!(p->wire->caps & kWireOwnHost))
 			return -FI_EOPNOTSUPP;
 		words_of(*place).peer = addr;
-		words_of(*place).line = p->line.get();
+		words_of(*place).wire_state = p->wire_state.get();
 		return g_host.claim(*p, len, place);
 	});
 }
@@ -400,13 +400,13 @@ peer *find_holder(ep_core *ep, const fi_pgas_place *place)
 {
 	const place_words &words = words_of(*place);
 	peer *p = words.peer < ep->peers.size() ? ep->peers[words.peer].get() : nullptr;
-	return p && p->state == peer_state::connected && p->line.get() == words.line ? p : nullptr;
+	return p && p->state == peer_state::connected && p->wire_state.get() == words.wire_state ? p : nullptr;
 }
 
 int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t len) noexcept
 {
 	ep_core *ep = core_of(fid);
-	if (!words_of(*place).line)
+	if (!words_of(*place).wire_state)
 		return publish_as_thread(*open_peers_of(ep)[words_of(*place).peer], place, head_len, len);
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
@@ -424,7 +424,7 @@ int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t l
 void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
 {
 	ep_core *ep = core_of(fid);
-	if (!words_of(*place).line) {
+	if (!words_of(*place).wire_state) {
 		peer &p = *open_peers_of(ep)[words_of(*place).peer];
 		return g_host.abandon(p, place);
 	}

@@ -19,16 +19,16 @@ bool may_touch_all(const domain *dom)
 
 } // namespace
 
-bool domain_look(domain *dom)
+bool domain_poll(domain *dom)
 {
 	domain_polled(dom);
 	scoped_lock lock(dom->mutex);
 	return domain_progress(dom);
 }
 
-bool domain_look_or_sleep(domain *dom, uint64_t max_ns)
+bool domain_poll_or_sleep(domain *dom, uint64_t max_ns)
 {
-	if (domain_look(dom))
+	if (domain_poll(dom))
 		return true;
 	if (!max_ns)
 		return false;
@@ -54,12 +54,12 @@ void await_progress(ep_core *ep)
 
 void await_pause(domain *dom, pgas_backoff &wait)
 {
-	if (dom->looks_long && wait.polls < PGAS_BACKOFF_SPINS)
+	if (dom->polls_are_slow && wait.polls < PGAS_BACKOFF_SPINS)
 		wait.polls++;
 	else if (pgas_backoff_awake(&wait) || !may_touch_all(dom))
 		pgas_backoff_pause(&wait);
 	else
-		domain_look_or_sleep(dom, kNapNs);
+		domain_poll_or_sleep(dom, kNapNs);
 }
 
 } // namespace pgas

@@ -10,8 +10,8 @@ namespace pgas {
 
 // Progress without and with a sleep: true when something moved. The sleep ends when something arrives, or after max_ns;
 // it is skipped when something moved before. Lock not held.
-bool domain_look(domain *dom);
-bool domain_look_or_sleep(domain *dom, uint64_t max_ns);
+bool domain_poll(domain *dom);
+bool domain_poll_or_sleep(domain *dom, uint64_t max_ns);
 
 // One turn of a waiting loop: spins, then yields, then sleeps for short times. Lock not held.
 void await_pause(domain *dom, pgas_backoff &wait);

@@ -21,14 +21,14 @@ const uint64_t g_always = 1;
 void cq_update_hot(cq_core *cq)
 {
 	pgas_cq *front = cq->front;
-	const auto must_look = [cq] { return std::ranges::any_of(cq->eps, &ep_core::must_look); };
+	const auto must_attend = [cq] { return std::ranges::any_of(cq->eps, &ep_core::must_attend); };
 	const uint32_t open = cq->dom->hot_allowed() ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
 	if (pgas_load_relaxed(&front->hot_read) == open)
 		return;
-	if (!must_look()) {
+	if (!must_attend()) {
 		pgas_store_relaxed(&front->hot_read, open);
-		pgas_fence_full(); // pairs with fence_full in domain_ask_to_look(): one side sees the other's store
-		if (!must_look())
+		pgas_fence_full(); // pairs with fence_full in domain_ask_to_poll(): one side sees the other's store
+		if (!must_attend())
 			return;
 	}
 	pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
@@ -92,7 +92,7 @@ bool cq_step_poll(cq_core *cq, const ep_core *ep)
 }
 
 // Called by a thread of a wire, which holds no lock of the domain.
-void cq_force_look(cq_core *cq)
+void cq_force_cold(cq_core *cq)
 {
 	pgas_store_relaxed(&cq->front->hot_read, PGAS_MAGIC_OWN);
 }
@@ -158,19 +158,19 @@ void cntr_update_hot(cntr_core *c)
 	for (const ep_core *ep : c->eps)
 		hot = hot && !ep_keeps(ep) && !ep->serves && noticed(ep) && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
 	// as in cq_update_hot(): a thread of a wire may close it
-	const auto must_look = [c] { return std::ranges::any_of(c->eps, &ep_core::must_look); };
-	if (!hot || must_look()) {
+	const auto must_attend = [c] { return std::ranges::any_of(c->eps, &ep_core::must_attend); };
+	if (!hot || must_attend()) {
 		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
 	} else if (pgas_load_relaxed(&c->front->hot_read) != PGAS_MAGIC_HOT) {
 		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_HOT);
-		pgas_fence_full(); // pairs with fence_full in domain_ask_to_look()
-		if (must_look())
+		pgas_fence_full(); // pairs with fence_full in domain_ask_to_poll()
+		if (must_attend())
 			pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
 	}
 }
 
 // Called by a thread of a wire, which holds no lock of the domain.
-void cntr_force_look(cntr_core *c)
+void cntr_force_cold(cntr_core *c)
 {
 	pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
 }

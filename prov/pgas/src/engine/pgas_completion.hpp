@@ -53,7 +53,7 @@ void cq_update_poll(cq_core *cq);   // after the word that one of its endpoints 
 // The same after a message was taken from the first wire of its only endpoint, and nothing else happened. False: it
 // does not poll that wire alone, and nothing was done.
 bool cq_step_poll(cq_core *cq, const ep_core *ep);
-void cq_force_look(cq_core *cq); // called by a wire's thread: the next read takes the cold path
+void cq_force_cold(cq_core *cq); // called by a wire's thread: the next read takes the cold path
 
 // A counter that peers increment directly. It lies in memory that they can reach (domain::counters).
 struct remote_counter {
@@ -79,7 +79,7 @@ struct cntr_core {
 int cntr_open(fid_domain *dom, fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept;
 int cntr_need_remote(cntr_core *c); // gives it a remote counter
 void cntr_update_hot(cntr_core *c);
-void cntr_force_look(cntr_core *c); // as cq_force_look()
+void cntr_force_cold(cntr_core *c); // as cq_force_cold()
 uint64_t cntr_value(const cntr_core *c);
 uint64_t cntr_error(const cntr_core *c);
 void cntr_count(cntr_core *c, bool failed); // counts one event and notifies waiters; c may be null

@@ -61,7 +61,7 @@ struct domain {
 
 	bool shared_by_threads = false; // two threads may access counters and queues at once
 	bool has_threads = false;       // application threads need the lock too, not only a wire's thread
-	bool looks_long = false;        // a poll enters the kernel: do not pause between two polls
+	bool polls_are_slow = false;    // a poll enters the kernel: do not pause between two polls
 	bool peers_watched = false;     // a launcher ends this process when a peer dies: no watcher thread
 	bool no_watcher = false;        // for that reason, or because the watcher could not be started
 	// fi_pgas_ops::peers_stopped: the client's callback, or null.
@@ -81,7 +81,7 @@ void domain_without_watcher(domain *dom);  // sets no_watcher. Lock held
 int domain_start_thread(domain *dom);
 void domain_stop_thread(domain *dom);
 // Called by a thread of a wire: every endpoint, queue and counter takes the cold path once, and sleepers wake.
-void domain_ask_to_look(domain *dom);
+void domain_ask_to_poll(domain *dom);
 
 // Sleeping: announce, poll once more, sleep. Any event after the announcement ends the sleep.
 uint32_t sleep_announce(domain *dom);

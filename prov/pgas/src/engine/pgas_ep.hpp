@@ -66,7 +66,7 @@ struct ep_core {
 	wire_ep *host() const { return wire_eps[0]; } // for calls of host_ops; null until it is enabled
 	pgas_ep *front() const { return fronts[0]; }
 	// Relaxed: attend() loads it again, with the order it needs. An acquire here would wait for earlier releases.
-	bool must_look() const
+	bool must_attend() const
 	{
 		return dom->attention.load(std::memory_order_relaxed) != pgas_load_relaxed(&attended);
 	}

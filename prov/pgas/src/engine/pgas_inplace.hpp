@@ -18,7 +18,7 @@ struct message_words {
 
 struct place_words {
 	fi_addr_t peer;
-	void *line; // of the peer when it was claimed; null: claimed without the lock
+	void *wire_state; // of the peer when it was claimed; null: claimed without the lock
 	uint64_t of_wire[3];
 };
 

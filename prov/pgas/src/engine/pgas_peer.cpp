@@ -23,11 +23,11 @@ constexpr uint64_t kRetryNs = 50'000'000; // after this time, try again to reach
 // Releases the wire's state for a peer, connected or connecting.
 void drop_line(peer *p)
 {
-	if (p->line && (p->wire->caps & kWireReasons))
+	if (p->wire_state && (p->wire->caps & kWireReasons))
 		p->why = p->wire->reason(*p);
-	if (p->line)
+	if (p->wire_state)
 		p->wire->disconnect(*p);
-	p->line.reset();
+	p->wire_state.reset();
 	p->dead_flag = &g_nobody_dead;
 }
 
@@ -52,7 +52,7 @@ int peer_connect(peer *p)
 		return -FI_EHOSTUNREACH;
 	}
 	p->wire = ep->ops;
-	p->part = part;
+	p->address_part = part;
 	p->real_name = address_format(a); // a wire may need it
 	if (const int err = p->wire->connect(*ep, *p, part)) {
 		if (err != -FI_EAGAIN)

@@ -21,9 +21,9 @@ struct peer {
 	// The wire that reaches this peer. No other wire is ever given it: the functions below ensure that.
 	const wire_ops *wire = nullptr;
 	wire_ep *owner = nullptr;
-	wire_ep *only = nullptr; // of a stranger: it arrived over this wire, and responses use no other
-	std::string part;        // the part of its address that `wire` connects to
-	wire_peer_owner line{nullptr, [](wire_peer *) {}}; // the wire's own state for this peer
+	wire_ep *only = nullptr;  // of a stranger: it arrived over this wire, and responses use no other
+	std::string address_part; // the part of its address that `wire` connects to
+	wire_peer_owner wire_state{nullptr, [](wire_peer *) {}}; // the wire's own state for this peer
 	const std::atomic<bool> *dead_flag = &g_nobody_dead;
 	peer_state state = peer_state::fresh;
 	uint32_t one_sided = 0; // pending one-sided operations to it
@@ -52,19 +52,19 @@ inline peer *peer_connected(const ep_core *ep, fi_addr_t addr)
 // The wire's state for a peer, in that wire's own type. Given a peer of another wire, it aborts the process rather than
 // read the wrong memory.
 [[noreturn]] PGAS_COLD void peer_of_another_wire(const peer &p, const wire_ops &wire);
-template <class Line>
-Line &peer_line(const peer &p, const wire_ops &wire)
+template <class State>
+State &wire_state_of(const peer &p, const wire_ops &wire)
 {
 	if (PGAS_UNLIKELY(p.wire != &wire))
 		peer_of_another_wire(p, wire);
-	return *static_cast<Line *>(p.line.get());
+	return *static_cast<State *>(p.wire_state.get());
 }
 // For wires: put_word() may append to this run whatever goes to the peer's address. Null: not any more.
 void peer_offer_run(peer &p, word_run *run);
 // Calls to the peer's own wire; see wire_ops.
 inline bool peer_departed(const peer &p)
 {
-	return p.line && p.wire->departed(p);
+	return p.wire_state && p.wire->departed(p);
 }
 inline bool peer_silent(const peer &p)
 {

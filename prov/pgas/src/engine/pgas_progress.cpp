@@ -32,7 +32,7 @@ bool ep_progress(ep_core *ep)
 {
 	if (!ep->enabled)
 		return false;
-	if (ep->must_look())
+	if (ep->must_attend())
 		attend(ep);
 	bool kept = false, moved = false;
 	for (size_t i = 0; i < kWiresMost && ep->wire_eps[i]; i++) {
@@ -61,14 +61,14 @@ bool domain_must_retry(const domain *dom)
 				   [&](const ep_core *ep) { return std::ranges::any_of(ep->wires_on(), waits); });
 }
 
-void domain_ask_to_look(domain *dom)
+void domain_ask_to_poll(domain *dom)
 {
 	dom->attention.fetch_add(1);
 	pgas_fence_full(); // pairs with fence_full in cq_update_hot() and cntr_update_hot()
 	for (cq_core *cq : dom->cqs)
-		cq_force_look(cq);
+		cq_force_cold(cq);
 	for (cntr_core *c : dom->cntrs)
-		cntr_force_look(c);
+		cntr_force_cold(c);
 	domain_wake(dom);
 }
 
@@ -76,7 +76,7 @@ void domain_ask_to_look(domain *dom)
 
 namespace {
 
-constexpr uint32_t kIdleLooks = 20;       // polls without an event before the thread sleeps
+constexpr uint32_t kIdlePollsMost = 20;   // polls without an event before the thread sleeps
 constexpr long kPolledNapNs = 200'000;    // while the application polls by itself
 constexpr uint64_t kRetryNapNs = 100'000; // while something is waiting that only a retry can move
 constexpr uint64_t kIdleNapNs = 1'000'000'000;
@@ -94,7 +94,7 @@ void signal_waiters(domain *dom)
 	}
 }
 
-void *run(void *arg)
+void *run_progress_thread(void *arg)
 {
 	auto *dom = static_cast<domain *>(arg);
 	uint32_t idle = 0, polled = 0;
@@ -118,7 +118,7 @@ void *run(void *arg)
 			nanosleep(&nap, nullptr);
 			continue;
 		}
-		if (++idle < kIdleLooks) {
+		if (++idle < kIdlePollsMost) {
 			pgas_cpu_relax();
 			sched_yield();
 			continue;
@@ -163,7 +163,7 @@ int domain_start_thread(domain *dom)
 		cq_update_poll(cq);
 	for (cntr_core *c : dom->cntrs)
 		cntr_update_hot(c);
-	if (const int err = start_thread(&dom->thread, nullptr, run, dom)) {
+	if (const int err = start_thread(&dom->thread, nullptr, run_progress_thread, dom)) {
 		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the progress thread: %s\n", strerror(err));
 		return -err;
 	}

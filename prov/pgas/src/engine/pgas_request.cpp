@@ -288,7 +288,8 @@ uint64_t announced(const char *bytes)
 const op *pulled(const wire_ep &ep, const peer *sender, const request_head &h, size_t room)
 {
 	const op *o = ep.pending.find(h.key);
-	if (!o || o->kind != op_kind::send || o->dest->owner != sender->owner || o->dest->part != sender->part)
+	if (!o || o->kind != op_kind::send || o->dest->owner != sender->owner ||
+	    o->dest->address_part != sender->address_part)
 		return nullptr;
 	return h.off <= o->len && h.len <= o->len - h.off && h.len <= room ? o : nullptr;
 }

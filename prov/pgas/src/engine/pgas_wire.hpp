@@ -170,13 +170,13 @@ struct wire_ops {
 	void (*mr_close)(wire_domain &d, mr &m) = [](wire_domain &, mr &) {};
 	bool (*mr_direct)(wire_domain &d, const mr &m) = [](wire_domain &, const mr &) { return false; };
 
-	// Connection. connect returns -FI_EAGAIN while it is in progress, and is called again. It sets peer::line and
-	// peer::dead_flag. departed: the peer closed its endpoint. silent: it will send no more responses, and those it
-	// sent were processed. bury: the peer is dead; true when it may be disconnected, false when a thread may still
-	// be accessing its memory, which was given back as far as possible. reason: readable text why it is lost;
-	// empty: it is not.
+	// Connection. connect returns -FI_EAGAIN while it is in progress, and is called again. It sets
+	// peer::wire_state and peer::dead_flag. departed: the peer closed its endpoint. silent: it will send no more
+	// responses, and those it sent were processed. bury: the peer is dead; true when it may be disconnected, false
+	// when a thread may still be accessing its memory, which was given back as far as possible. reason: readable
+	// text why it is lost; empty: it is not.
 	int (*connect)(wire_ep &ep, peer &p, std::string_view part);
-	void (*disconnect)(peer &p); // the caller then frees peer::line
+	void (*disconnect)(peer &p); // the caller then frees peer::wire_state
 	bool (*departed)(const peer &p);
 	bool (*silent)(const wire_ep &ep, const peer &p);
 	bool (*bury)(peer &p);
@@ -221,7 +221,7 @@ struct wire_ops {
 
 	// Progress. settle: repairs what dead senders left behind; false: call it again. progress: true when something
 	// moved. retries: something is waiting that only a retry can move. noticed: every arrival is signalled by
-	// host_ops::poll_word or by domain_ask_to_look().
+	// host_ops::poll_word or by domain_ask_to_poll().
 	bool (*settle)(wire_ep &ep);
 	bool (*progress)(wire_ep &ep);
 	bool (*retries)(const wire_ep &ep);

@@ -197,7 +197,7 @@ int hmem_store(devices::kind &k, const iovec *dst, size_t count, const void *src
 
 namespace {
 
-bool within(const mr &m, const iovec &v)
+bool is_within(const mr &m, const iovec &v)
 {
 	const auto addr = reinterpret_cast<uintptr_t>(v.iov_base);
 	return std::any_of(m.parts.begin(), m.parts.end(), [&](const mem_part &p) {
@@ -218,7 +218,7 @@ int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &
 		out.numbers[i] = out.kinds[i] ? m->device : 0;
 		if (!out.kinds[i])
 			continue;
-		if (!within(*m, iov[i])) {
+		if (!is_within(*m, iov[i])) {
 			PGAS_WARN(FI_LOG_EP_DATA,
 				  "a buffer of device memory reaches beyond the region of its descriptor\n");
 			return -FI_EINVAL;

@@ -85,12 +85,12 @@ private:
 };
 
 // Starts one of our own threads, with all signals blocked. Returns 0 or an errno, like pthread_create.
-inline int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+inline int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*thread_main)(void *), void *arg)
 {
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	const int err = pthread_create(thread, attr, run, arg);
+	const int err = pthread_create(thread, attr, thread_main, arg);
 	pthread_sigmask(SIG_SETMASK, &old, nullptr);
 	return err;
 }

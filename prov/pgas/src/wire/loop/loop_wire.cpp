@@ -87,7 +87,7 @@ const loop_ep &loop_of(const wire_ep &ep)
 
 loop_peer &loop_of(const peer &p)
 {
-	return peer_line<loop_peer>(p, g_loop_wire);
+	return wire_state_of<loop_peer>(p, g_loop_wire);
 }
 
 bool read_token(std::string_view part, uint32_t &token)
@@ -190,25 +190,25 @@ int loop_connect(wire_ep &, peer &dest, std::string_view part)
 	uint32_t token;
 	if (!read_token(part, token))
 		return -FI_EINVAL;
-	if (!dest.line) {
+	if (!dest.wire_state) {
 		auto p = std::make_unique<loop_peer>();
 		p->token = token;
-		dest.line = own_wire_peer(std::move(p));
+		dest.wire_state = own_wire_peer(std::move(p));
 	}
 	return ++loop_of(dest).tries < kConnectTries ? -FI_EAGAIN : 0;
 }
 
 void loop_disconnect(peer &)
 {
-	// peer::line is all that there is
+	// peer::wire_state is all that there is
 }
 
 bool loop_departed(const peer &p)
 {
 	directory &d = the_directory();
 	const std::lock_guard lock(d.mutex);
-	const auto it = p.line ? d.eps.find(loop_of(p).token) : d.eps.end();
-	return p.line && (it == d.eps.end() || it->second->leaving);
+	const auto it = p.wire_state ? d.eps.find(loop_of(p).token) : d.eps.end();
+	return p.wire_state && (it == d.eps.end() || it->second->leaving);
 }
 
 bool loop_silent(const wire_ep &ep, const peer &p)

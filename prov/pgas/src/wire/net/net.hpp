@@ -75,7 +75,7 @@ struct bulk_transfer : port_work {
 // A bulk operation (net_bulk.cpp), besides what its `op` has. net_ep owns it, and op::moved leads to it.
 struct bulk_op : wire_op {
 	net_ep *ep = nullptr;
-	bool told = false;                 // the target was told of it, or a packet in flight will tell it
+	bool announced = false;            // the target was told of it, or a packet in flight will tell it
 	bool passed = false;               // nothing can overtake it any more: not counted in net_peer
 	bool arrived = false;              // the target was told and acknowledged
 	bool listed = false;               // in a list of net_ep
@@ -97,7 +97,7 @@ struct net_later {
 	frame_head head{}; // kind 0: a notice
 	uint32_t src = kNoSource;
 	std::vector<char> bytes;
-	notice told;
+	notice ended;             // the notice of such an entry
 	uint64_t transfer_op = 0; // of a completed piece of transfer_len bytes
 	size_t transfer_len = 0;
 	uint32_t good = 0, bad = 0;
@@ -118,7 +118,7 @@ struct net_domain : wire_domain {
 	uint64_t next_serial = 1;
 	net_ep *executor = nullptr;
 	bool put_aside = false;                 // something waits for another endpoint since the last check
-	bool ran = false;                       // an operation of a peer was run
+	bool executed = false;                  // an operation of a peer was run
 	std::vector<word_question *> questions; // by number; null: free
 	std::vector<std::unique_ptr<near_piece>> near;
 	const mr *last_region = nullptr; // named by the last frame
@@ -132,10 +132,10 @@ struct net_domain : wire_domain {
 	std::atomic<bool> thread_stop{false};
 	unique_fd wake_fd;
 	std::atomic<bool> naps{false}, asleep{false}; // asleep: an application thread sleeps
-	// idle_looks: polls of the application in a row that found nothing; watched: there were many of them and
+	// idle_polls: polls of the application in a row that found nothing; watched: there were many of them and
 	// nothing is pending, so only the thread polls until something happens, and polls within the host cost as much
 	// as without a link.
-	uint32_t idle_looks = 0;
+	uint32_t idle_polls = 0;
 	bool watched = false;
 };
 
@@ -145,7 +145,7 @@ struct net_ep : wire_ep {
 	uint32_t outstanding = 0; // operations that wait for an acknowledgement
 	uint32_t bulk = 0;        // pending bulk operations
 	// Those to be polled; and those that were sent completely, except for their closing frames.
-	std::vector<uint64_t> bulk_todo, bulk_untold;
+	std::vector<uint64_t> bulk_todo, bulk_unannounced;
 	std::vector<std::unique_ptr<bulk_op>> bulk_ops; // all of them, spare ones too
 	std::vector<bulk_op *> bulk_spare;
 	std::deque<net_later> later;
@@ -182,7 +182,7 @@ inline const net_ep &net_of(const wire_ep &ep)
 }
 inline net_peer &net_of(const peer &p)
 {
-	return peer_line<net_peer>(p, g_net_wire);
+	return wire_state_of<net_peer>(p, g_net_wire);
 }
 inline net_side &side_of(const channel &c)
 {
@@ -238,12 +238,12 @@ enum : uint32_t { kNoticeQuiet, kNoticeEntry, kNoticeBulk };
 // The peer closed the endpoint, or its channel is over.
 inline bool net_departed(const peer &p)
 {
-	if (!p.line)
+	if (!p.wire_state)
 		return false;
-	const net_peer &line = net_of(p);
-	if (line.c->state == channel_state::over)
+	const net_peer &state = net_of(p);
+	if (state.c->state == channel_state::over)
 		return true;
-	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
+	return state.c->client && state.dst < side_of(*state.c).left.size() && side_of(*state.c).left[state.dst];
 }
 
 } // namespace pgas

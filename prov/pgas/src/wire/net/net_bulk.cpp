@@ -11,7 +11,7 @@
 //   for that continue -> frames acknowledged: it arrived -> finished
 //
 // An operation is polled again (net_ep::bulk_todo) after every event that may advance it, and as long as it waits for
-// room. An operation that only waits for its closing frames is in net_ep::bulk_untold until it is time for them: a
+// room. An operation that only waits for its closing frames is in net_ep::bulk_unannounced until it is time for them: a
 // caller that puts one piece after the other must not poll all earlier ones each time.
 #include "net_bulk.hpp"
 #include "hmem/pgas_hmem.hpp"
@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kPieceMost = 8 << 20; // of one transfer
 constexpr uint32_t kTransfersMost = 4; // of one operation at a time
-constexpr size_t kTellMost = 32;       // operations whose arrival one packet asks for
+constexpr size_t kAnnounceMost = 32;   // operations whose arrival one packet asks for
 
 // --- transfers -------------------------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ op *bulk_find(net_ep &ep, uint64_t id)
 void bulk_over(op &o)
 {
 	bulk_op &b = bulk_of(o);
-	if (o.dest->line && !b.passed)
+	if (o.dest->wire_state && !b.passed)
 		net_of(*o.dest).bulk--;
 	b.ep->bulk--;
 	b.ep->bulk_spare.push_back(&b);
@@ -81,7 +81,7 @@ void schedule_poll(net_ep &ep, const op &o)
 void schedule_notice(net_ep &ep, const op &o)
 {
 	if (!std::exchange(bulk_of(o).listed, true))
-		ep.bulk_untold.push_back(o.id);
+		ep.bulk_unannounced.push_back(o.id);
 }
 
 bool streams(const channel &c)
@@ -184,7 +184,7 @@ void expect_arrival(net_ep &ep, op &o, channel &c, uint32_t frames)
 }
 
 // Updates the counters that are bound at the target, and sends cq data. Returns false if there is no room now.
-bool tell_target(net_ep &ep, op &o)
+bool announce(net_ep &ep, op &o)
 {
 	peer &p = *o.dest;
 	channel &c = *net_of(p).c;
@@ -243,7 +243,7 @@ void ask_for(net_ep &ep, op &o, uint64_t key, uint64_t addr, size_t len)
 	b.asked_era = era;
 }
 
-enum class outcome : uint8_t { waits, untold, over }; // untold: sent completely, its closing frames are due
+enum class outcome : uint8_t { waits, unannounced, over }; // unannounced: sent completely, its closing frames are due
 
 // Nothing that was sent to the peer earlier can be overtaken any more.
 bool may_begin(const channel &c, const op &o)
@@ -275,8 +275,8 @@ bool push_pieces(net_ep &ep, op &o)
 	return o.sent == o.len;
 }
 
-// tell: it is time for the frames after the pieces. One packet with the frames of many operations is cheaper.
-outcome push_one(net_ep &ep, op &o, bool tell)
+// announcing: it is time for the frames after the pieces. One packet with the frames of many operations is cheaper.
+outcome push_one(net_ep &ep, op &o, bool announcing)
 {
 	const channel &c = *net_of(*o.dest).c;
 	if (net_departed(*o.dest))
@@ -290,10 +290,10 @@ outcome push_one(net_ep &ep, op &o, bool tell)
 	const bool stream = write_on_stream(o);
 	if (!stream && o.acked < o.len)
 		return outcome::waits;
-	if (stream && !tell && !b.told && !o.carries_data)
-		return outcome::untold;
-	b.told = b.told || tell_target(ep, o);
-	if (!b.told || (stream && (!b.arrived || o.in_flight)))
+	if (stream && !announcing && !b.announced && !o.carries_data)
+		return outcome::unannounced;
+	b.announced = b.announced || announce(ep, o);
+	if (!b.announced || (stream && (!b.arrived || o.in_flight)))
 		return outcome::waits;
 	return outcome::over;
 }
@@ -301,7 +301,7 @@ outcome push_one(net_ep &ep, op &o, bool tell)
 // No other event will cause it to be polled.
 bool needs_poll(const op &o)
 {
-	if (o.status || bulk_of(o).told)
+	if (o.status || bulk_of(o).announced)
 		return false;
 	return o.sent < o.len || !o.in_flight || write_on_stream(o);
 }
@@ -322,7 +322,7 @@ int net_bulk(net_ep &ep, peer &p, op &o)
 		packet_leave(c);
 	bulk_of(*kept).after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
 	const outcome now = push_one(ep, *kept, false);
-	if (now == outcome::untold)
+	if (now == outcome::unannounced)
 		schedule_notice(ep, *kept);
 	else if (now == outcome::over || needs_poll(*kept))
 		schedule_poll(ep, *kept); // progress finishes it, if it is complete
@@ -331,13 +331,13 @@ int net_bulk(net_ep &ep, peer &p, op &o)
 
 bool bulk_push_all(net_ep &ep, bool may_finish, bool idle)
 {
-	const bool tell = idle || ep.bulk_untold.size() >= kTellMost;
-	if (ep.bulk_todo.empty() && (!tell || ep.bulk_untold.empty()))
+	const bool announcing = idle || ep.bulk_unannounced.size() >= kAnnounceMost;
+	if (ep.bulk_todo.empty() && (!announcing || ep.bulk_unannounced.empty()))
 		return false;
 	bool moved = false;
 	std::vector<uint64_t> todo;
-	if (tell)
-		todo.swap(ep.bulk_untold);
+	if (announcing)
+		todo.swap(ep.bulk_unannounced);
 	todo.insert(todo.end(), ep.bulk_todo.begin(), ep.bulk_todo.end());
 	ep.bulk_todo.clear();
 	for (const uint64_t id : todo) {
@@ -347,9 +347,9 @@ bool bulk_push_all(net_ep &ep, bool may_finish, bool idle)
 		op &o = *found;
 		bulk_of(o).listed = false;
 		const size_t sent = o.sent;
-		const outcome now = push_one(ep, o, tell);
+		const outcome now = push_one(ep, o, announcing);
 		moved = moved || o.sent != sent || now == outcome::over;
-		if (now == outcome::untold)
+		if (now == outcome::unannounced)
 			schedule_notice(ep, o);
 		else if (now != outcome::over && needs_poll(o))
 			schedule_poll(ep, o);
@@ -394,12 +394,12 @@ void bulk_arrived(net_ep &ep, uint64_t op_id, int status)
 	schedule_poll(ep, o);
 }
 
-void bulk_look_again(net_domain &d, const channel &c)
+void bulk_poll_again(net_domain &d, const channel &c)
 {
 	for (net_ep *ep : d.eps)
 		if (ep && ep->bulk)
 			for (const op &o : ep->pending)
-				if (o.moved && o.dest->line && net_of(*o.dest).c == &c)
+				if (o.moved && o.dest->wire_state && net_of(*o.dest).c == &c)
 					schedule_poll(*ep, o);
 }
 

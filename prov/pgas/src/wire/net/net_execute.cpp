@@ -25,7 +25,7 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 		side.left.resize(h.src + 1u);
 	side.left[h.src] = true;
 	run_close(c); // as in key_gone()
-	bulk_look_again(d, c);
+	bulk_poll_again(d, c);
 	d.put_aside = true; // operations that wait for the peer end
 	return true;
 }
@@ -34,7 +34,7 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 
 void queue_refusal(channel &c, uint32_t index, int status)
 {
-	const failed_frame f{c.ran + 1, index, status, 0};
+	const failed_frame f{c.executed + 1, index, status, 0};
 	if (!frame_send(c, frame_kind::failed, 0, 0, f, true))
 		return;
 	c.urgent = true;
@@ -117,7 +117,7 @@ bool take_effect(net_domain &d, channel &c, const frame_head &h, const char *byt
 	const int err = !ep ? -FI_ECONNRESET : put ? run_put(*ep, h, bytes, len) : run_amo(*ep, h, bytes, len);
 	if (err)
 		queue_refusal(c, index, err);
-	d.ran = true;
+	d.executed = true;
 	return true;
 }
 
@@ -162,7 +162,7 @@ bool sound_message(const frame_head &h, const char *bytes, size_t len)
 bool of_failed_write(const channel &c, const frame_head &h, const char *bytes, uint32_t index)
 {
 	message_frame m;
-	if (h.kind != frame_kind::cq_data || side_of(c).failed_seq != c.ran + 1)
+	if (h.kind != frame_kind::cq_data || side_of(c).failed_seq != c.executed + 1)
 		return false;
 	memcpy(&m, bytes, sizeof m);
 	return m.tag <= kRmaIovLimit && side_of(c).failed_frame + m.tag >= index;
@@ -198,7 +198,7 @@ bool take_request(net_domain &d, channel &c, const frame_head &h, const char *by
 	uint64_t code;
 	memcpy(&code, bytes, sizeof code);
 	net_ep *ep = target_of(d, h);
-	d.ran = true;
+	d.executed = true;
 	return !ep || request_run(*ep, src, static_cast<uint16_t>(code), bytes + 8, len - 8);
 }
 
@@ -259,7 +259,7 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 
 namespace {
 
-void tell(net_ep &own_ep, const notice &n, uint32_t good, uint32_t bad, int status)
+void finish_noticed(net_ep &own_ep, const notice &n, uint32_t good, uint32_t bad, int status)
 {
 	ep_core *ep = own_ep.ep;
 	own_ep.outstanding -= good + bad;
@@ -287,18 +287,18 @@ void net_over(void *, const notice &n, uint32_t good, uint32_t bad, int status)
 {
 	net_ep &ep = *static_cast<net_ep *>(n.who);
 	if (may_complete(ep)) {
-		tell(ep, n, good, bad, status);
+		finish_noticed(ep, n, good, bad, status);
 		return;
 	}
 	net_later l;
-	l.told = n;
+	l.ended = n;
 	l.good = good;
 	l.bad = bad;
 	l.status = status;
 	complete_later(ep, std::move(l));
 }
 
-bool net_run_later(net_ep &ep)
+bool net_execute_later(net_ep &ep)
 {
 	if (ep.later.empty() || !may_touch(ep))
 		return false;
@@ -310,7 +310,7 @@ bool net_run_later(net_ep &ep)
 		else if (l.src != kNoSource)
 			run_own(ep, l.head, l.src, l.bytes.data(), l.bytes.size());
 		else
-			tell(ep, l.told, l.good, l.bad, l.status);
+			finish_noticed(ep, l.ended, l.good, l.bad, l.status);
 	}
 	return true;
 }

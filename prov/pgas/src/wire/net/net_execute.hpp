@@ -9,6 +9,6 @@ namespace pgas {
 
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
 void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
-bool net_run_later(net_ep &ep);
+bool net_execute_later(net_ep &ep);
 
 } // namespace pgas

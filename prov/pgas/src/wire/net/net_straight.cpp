@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kWordsToLearn = 16; // sent as frames, before the peer is asked; and between two questions
 
-// Of put_word(): nothing is under way on the channel. paths.def: shmem_long_p_verbs
+// Of put_word(): nothing is in flight on the channel. paths.def: shmem_long_p_verbs
 int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
 {
 	auto &s = *static_cast<net_straight *>(self);
@@ -32,7 +32,7 @@ int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
 	return 0;
 }
 
-bool nothing_under_way(const peer &p, const channel &c)
+bool nothing_in_flight(const peer &p, const channel &c)
 {
 	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !net_of(p).bulk && !net_departed(p);
 }
@@ -57,32 +57,32 @@ bool possible(const net_ep &ep, const peer &p)
 
 void learn(net_ep &ep, peer &p, uint64_t offset)
 {
-	net_peer &line = net_of(p);
-	if (++line.words % kWordsToLearn)
+	net_peer &state = net_of(p);
+	if (++state.words % kWordsToLearn)
 		return;
 	const key_frame f{0, offset, sizeof(uint64_t), 0, 0, 0, 1, 0, 0, 0};
-	frame_send(*line.c, frame_kind::key_ask, ep.number, line.dst, f, false);
+	frame_send(*state.c, frame_kind::key_ask, ep.number, state.dst, f, false);
 }
 
 // Opens the range around an offset of key 0. Returns false if not now.
 bool open_around(net_ep &ep, peer &p, uint64_t offset)
 {
-	net_peer &line = net_of(p);
-	channel &c = *line.c;
+	net_peer &state = net_of(p);
+	channel &c = *state.c;
 	const far_piece *far = known_piece(c, 0, offset, true);
 	const key0_piece *near = piece_of(ep, offset);
 	if (!far && near)
 		learn(ep, p, offset);
-	if (!far || !near || far->status || far->counts || !far->reads || !nothing_under_way(p, c))
+	if (!far || !near || far->status || far->counts || !far->reads || !nothing_in_flight(p, c))
 		return false;
 	const uint64_t begin = std::max(near->off, far->addr),
 		       end = std::min(near->off + near->len, far->addr + far->len);
 	if (end - begin < sizeof(uint64_t) || offset - begin > end - begin - sizeof(uint64_t))
 		return false;
 	run_close(c); // it may be open elsewhere
-	if (!line.straight)
-		line.straight = std::make_unique<net_straight>();
-	net_straight &s = *line.straight;
+	if (!state.straight)
+		state.straight = std::make_unique<net_straight>();
+	net_straight &s = *state.straight;
 	s = {&ep, &c, &p};
 	s.key = far->port_key;
 	s.addr = far->port_addr + (begin - far->addr);
@@ -92,7 +92,7 @@ bool open_around(net_ep &ep, peer &p, uint64_t offset)
 	s.put = c.link->port->ops->put;
 	c.again = &s;
 	straight_again(nullptr, c);
-	return c.run == &line.run;
+	return c.run == &state.run;
 }
 
 } // namespace
@@ -101,7 +101,7 @@ void straight_again(void *, channel &c)
 {
 	auto &s = *static_cast<net_straight *>(c.again);
 	port &base = *c.link->port;
-	if (c.run || s.ep->dom->watched || s.era != side_of(c).era || !nothing_under_way(*s.dest, c))
+	if (c.run || s.ep->dom->watched || s.era != side_of(c).era || !nothing_in_flight(*s.dest, c))
 		return;
 	s.put_state = base.ops->put_ready(base, c.line, s.key);
 	if (!s.put_state)

@@ -111,9 +111,9 @@ int write_short(net_ep &ep, peer &p, op &o)
 [[gnu::always_inline]] static inline int append_put(net_ep &ep, peer &p, const void *buf, size_t len, uint64_t addr,
 						    uint64_t key)
 {
-	const net_peer &line = net_of(p);
-	channel &c = *line.c;
-	if (p.unsent || line.bulk || !c.open()) [[unlikely]]
+	const net_peer &state = net_of(p);
+	channel &c = *state.c;
+	if (p.unsent || state.bulk || !c.open()) [[unlikely]]
 		return kNoShortWay;
 	net_unwatch(*ep.dom);
 	const size_t head = key ? 16 : 8;
@@ -124,7 +124,7 @@ int write_short(net_ep &ep, peer &p, op &o)
 	if (key)
 		memcpy(pos + 8, &key, 8);
 	memcpy(pos + head, buf, len);
-	frame_end(c, frame_kind::put, key ? kFrameKey | kFrameLast : kFrameLast, ep.number, line.dst, head + len);
+	frame_end(c, frame_kind::put, key ? kFrameKey | kFrameLast : kFrameLast, ep.number, state.dst, head + len);
 	count_quietly(ep, c, p, FI_RMA | FI_WRITE);
 	frame_push(c);
 	return kKept;
@@ -140,12 +140,12 @@ int net_put(wire_ep &base_ep, peer &p, const void *buf, size_t len, uint64_t add
 	if (len != 8 || key)
 		return append_put(ep, p, buf, len, addr, key);
 	const int rc = append_put(ep, p, buf, 8, addr, 0);
-	net_peer &line = net_of(p);
-	if (rc == kKept && line.c->filling) {
+	net_peer &state = net_of(p);
+	if (rc == kKept && state.c->filling) {
 		static_assert(offsetof(frame_head, flags) == 1 && kFrameTail == 7, "as run_append() has it");
-		const frame_head h{frame_kind::put, kFrameLast, ep.number, line.dst, 2};
-		memcpy(&line.run.head, &h, sizeof h);
-		run_open(*line.c, line.run, ep.outstanding);
+		const frame_head h{frame_kind::put, kFrameLast, ep.number, state.dst, 2};
+		memcpy(&state.run.head, &h, sizeof h);
+		run_open(*state.c, state.run, ep.outstanding);
 	}
 	return rc;
 }
@@ -153,9 +153,9 @@ int net_put(wire_ep &base_ep, peer &p, const void *buf, size_t len, uint64_t add
 int net_add(wire_ep &base_ep, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key)
 {
 	net_ep &ep = net_of(base_ep);
-	const net_peer &line = net_of(p);
-	channel &c = *line.c;
-	if (p.unsent || line.bulk || !c.open()) [[unlikely]]
+	const net_peer &state = net_of(p);
+	channel &c = *state.c;
+	if (p.unsent || state.bulk || !c.open()) [[unlikely]]
 		return kNoShortWay;
 	net_unwatch(*ep.dom);
 	const size_t bytes = amo_type_bytes(type);
@@ -165,7 +165,7 @@ int net_add(wire_ep &base_ep, peer &p, const void *value, fi_datatype type, fi_o
 	const amo_frame f{addr, key, 1, static_cast<uint8_t>(type), static_cast<uint8_t>(op), {}};
 	memcpy(pos, &f, sizeof f);
 	memcpy(pos + sizeof f, value, bytes);
-	frame_end(c, frame_kind::amo, kFrameLast, ep.number, line.dst, sizeof f + bytes);
+	frame_end(c, frame_kind::amo, kFrameLast, ep.number, state.dst, sizeof f + bytes);
 	count_quietly(ep, c, p, FI_ATOMIC | FI_WRITE);
 	frame_push(c);
 	return kKept;
@@ -299,7 +299,7 @@ int net_control(peer &p, const control &m)
 // For a peer that could not be connected, any size fits: peer_control() refuses it.
 size_t net_control_room(const peer &p)
 {
-	return p.line ? frame_room(*net_of(p).c) : kPacketLeast / 2;
+	return p.wire_state ? frame_room(*net_of(p).c) : kPacketLeast / 2;
 }
 
 } // namespace pgas

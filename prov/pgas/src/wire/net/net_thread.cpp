@@ -9,7 +9,7 @@
 //   polling
 //
 // After many polls of the application without result, only the thread watches the link (net_domain::watched):
-// domain_ask_to_look() tells the application what it finds.
+// domain_ask_to_poll() tells the application what it finds.
 #include "net_thread.hpp"
 #include "engine/pgas_request.hpp"
 #include "net_bulk.hpp"
@@ -27,14 +27,14 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kNapLeastNs = 250'000, kNapLongNs = 1'000'000, kNapMostNs = 10'000'000;
-constexpr uint32_t kLooksForNothing = 1000; // about a millisecond
-constexpr int kFullMs = 1;                  // what waits to be sent mostly leaves on an incoming event, but not always
-constexpr int kAskMs = 100;                 // while an answer is pending: silence must be detected
-constexpr int kIdleMs = 1000;               // otherwise: only stopping matters, and it rings
-constexpr uint64_t kSliceNs = 100'000;      // the shortest that Linux grants
+constexpr uint32_t kIdlePollsMost = 1000; // about a millisecond
+constexpr int kFullMs = 1;                // what waits to be sent mostly leaves on an incoming event, but not always
+constexpr int kAskMs = 100;               // while an answer is pending: silence must be detected
+constexpr int kIdleMs = 1000;             // otherwise: only stopping matters, and it rings
+constexpr uint64_t kSliceNs = 100'000;    // the shortest that Linux grants
 
 // Makes progress with no executor. Returns true if the thread may sleep on the port; timeout: how long at most.
-bool serve(net_domain &d, int *timeout)
+bool serve_peers(net_domain &d, int *timeout)
 {
 	scoped_lock lock(d.dom->mutex);
 	link_read_clock(*d.l); // the thread may have slept since the last call
@@ -50,8 +50,8 @@ bool serve(net_domain &d, int *timeout)
 	if (completed)
 		net_unwatch(d);
 	if (std::exchange(d.put_aside, false))
-		domain_ask_to_look(d.dom);
-	else if (std::exchange(d.ran, false) || completed)
+		domain_ask_to_poll(d.dom);
+	else if (std::exchange(d.executed, false) || completed)
 		domain_wake_sleepers(d.dom);
 	if (moved || link_awake(*d.l))
 		return false;
@@ -98,7 +98,7 @@ void ask_for_short_slices()
 	syscall(SYS_sched_setattr, 0, &a, 0);
 }
 
-void *run(void *arg)
+void *run_service_thread(void *arg)
 {
 	auto &d = *static_cast<net_domain *>(arg);
 	ask_for_short_slices();
@@ -115,7 +115,7 @@ void *run(void *arg)
 		if (nap_ns <= kNapLongNs)
 			nap_ns = kNapLeastNs;
 		int timeout = 0;
-		if (serve(d, &timeout))
+		if (serve_peers(d, &timeout))
 			d.l->port->ops->wait(*d.l->port, timeout);
 	}
 	return nullptr;
@@ -154,10 +154,10 @@ static bool nothing_awaited(const net_domain &d)
 	       std::ranges::all_of(d.eps, quiet_ep);
 }
 
-static void watch(net_domain &d, bool enabled)
+static void set_watched(net_domain &d, bool enabled)
 {
 	d.watched = enabled;
-	d.idle_looks = 0;
+	d.idle_polls = 0;
 	for (ep_core *ep : d.dom->eps)
 		if (ep->enabled)
 			ep_update_polls(ep);
@@ -165,21 +165,21 @@ static void watch(net_domain &d, bool enabled)
 
 void net_unwatch_slow(net_domain &d)
 {
-	watch(d, false);
+	set_watched(d, false);
 }
 
-void net_looked(net_domain &d, bool moved)
+void net_polled(net_domain &d, bool moved)
 {
 	if (moved) {
-		d.idle_looks = 0;
+		d.idle_polls = 0;
 		net_unwatch(d);
-	} else if (d.thread_runs && !d.watched && ++d.idle_looks == kLooksForNothing) {
-		d.idle_looks = 0;
+	} else if (d.thread_runs && !d.watched && ++d.idle_polls == kIdlePollsMost) {
+		d.idle_polls = 0;
 		if (nothing_awaited(d)) {
 			for (const auto &c : d.l->channels)
 				if (c)
 					run_close(*c); // the next put calls net_unwatch() first
-			watch(d, true);
+			set_watched(d, true);
 			net_asleep(d); // the thread polls at once, so nothing is missed
 		}
 	}
@@ -190,7 +190,7 @@ int net_thread_start(net_domain &d)
 	d.wake_fd = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (!d.wake_fd)
 		return -errno;
-	if (const int err = start_thread(&d.thread, nullptr, run, &d)) {
+	if (const int err = start_thread(&d.thread, nullptr, run_service_thread, &d)) {
 		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the link's service thread: %s\n", strerror(err));
 		return -err;
 	}

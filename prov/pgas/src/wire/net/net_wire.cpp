@@ -45,7 +45,7 @@ void ended(void *self, channel &c)
 			  c.reason.c_str());
 	d.put_aside = true;
 	d.stops.erase(&c);
-	bulk_look_again(d, c);
+	bulk_poll_again(d, c);
 	words_end(d, c);
 	if (!c.client)
 		return;
@@ -70,14 +70,14 @@ bool expects(void *self, const channel &c)
 	for (const net_ep *ep : d.eps)
 		if (ep)
 			for (const op &o : ep->pending)
-				if (o.dest->line && net_of(*o.dest).c == &c)
+				if (o.dest->wire_state && net_of(*o.dest).c == &c)
 					return true;
 	return false;
 }
 
 void written(void *self)
 {
-	static_cast<net_domain *>(self)->ran = true;
+	static_cast<net_domain *>(self)->executed = true;
 }
 
 // --- peers that are stopped ------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ bool client_knows_stopped(const net_domain &d, const channel &c)
 				if (says(sender_address(*ep, index)))
 					return true;
 		for (const auto &p : ep->ep->peers)
-			if (p && p->line && p->wire == &g_net_wire && net_of(*p).c == &c && says(p->rank))
+			if (p && p->wire_state && p->wire == &g_net_wire && net_of(*p).c == &c && says(p->rank))
 				return true;
 	}
 	return false;
@@ -112,7 +112,7 @@ bool stopped(void *self, const channel &c)
 	auto &d = *static_cast<net_domain *>(self);
 	if (!d.dom->peer_stopped || c.stranger)
 		return false;
-	const uint64_t silent = d.l->looked_at - std::max(c.asked_at, c.heard_at);
+	const uint64_t silent = d.l->checked_at - std::max(c.asked_at, c.heard_at);
 	net_stop &s = d.stops[&c];
 	if (silent < s.asked_ns)
 		s = {}; // it sent something meanwhile
@@ -207,7 +207,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes%s\n", p->name.c_str(),
 		  d->l->set.packet, p->limits.devices ? ", device memory too" : "");
 	dom.mutex.enable(); // for the service thread
-	dom.looks_long = p->limits.by_cpu;
+	dom.polls_are_slow = p->limits.by_cpu;
 	dom.name_bytes = name_fits_short(d->l->address.size()) ? kNameShort : kNameBytes;
 	if (par.net_thread)
 		if (const int err = net_thread_start(*d))
@@ -254,7 +254,7 @@ void net_ep_leave(wire_ep &base_ep)
 	const uint64_t until = pgas_now_ns() + 1'000'000'000;
 	while (ep.outstanding && pgas_now_ns() < until) {
 		link_progress(*d.l);
-		net_run_later(ep);
+		net_execute_later(ep);
 	}
 	for (auto &c : d.l->channels) {
 		if (!c || !c->open() || ep.number >= side_of(*c).introduced.size() ||
@@ -294,7 +294,7 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 {
 	net_ep &own_ep = net_of(base_ep);
 	net_domain &d = *own_ep.dom;
-	if (!dest.line) {
+	if (!dest.wire_state) {
 		net_address a;
 		if (!net_address_read(part, a))
 			return -FI_EINVAL;
@@ -307,7 +307,7 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 		p->c = c;
 		p->dst = a.endpoint;
 		word_run &run = p->run;
-		dest.line = own_wire_peer(std::move(p));
+		dest.wire_state = own_wire_peer(std::move(p));
 		peer_offer_run(dest, &run);
 		for (ep_core *ep : d.dom->eps)
 			if (ep->enabled)
@@ -326,12 +326,12 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 
 void net_disconnect(peer &p)
 {
-	net_peer *line = &net_of(p);
-	if (line->c->run == &line->run)
-		run_close(*line->c);
+	net_peer *state = &net_of(p);
+	if (state->c->run == &state->run)
+		run_close(*state->c);
 	peer_offer_run(p, nullptr);
-	straight_forget(*line->c, line->straight.get());
-	channel_release(*line->c);
+	straight_forget(*state->c, state->straight.get());
+	channel_release(*state->c);
 }
 
 bool net_silent(const wire_ep &ep, const peer &p)
@@ -365,16 +365,16 @@ bool net_progress(wire_ep &base_ep)
 	net_domain &d = *ep.dom;
 	net_ep *const before = std::exchange(d.executor, &ep);
 	const bool came = link_progress(*d.l);
-	bool moved = net_run_later(ep) || came || link_awake(*d.l);
+	bool moved = net_execute_later(ep) || came || link_awake(*d.l);
 	if (ep.pending.size() > ep.bulk || !ep.replies.empty())
 		moved |= request_push_all(ep);
 	if (bulk_waits(ep))
 		moved |= bulk_push_all(ep, may_touch(ep), !came);
 	d.executor = before;
 	if (std::exchange(d.put_aside, false))
-		domain_ask_to_look(d.dom);
-	d.ran = false;
-	net_looked(d, moved);
+		domain_ask_to_poll(d.dom);
+	d.executed = false;
+	net_polled(d, moved);
 	return moved;
 }
 

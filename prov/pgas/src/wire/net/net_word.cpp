@@ -91,14 +91,14 @@ int net_ask(wire_ep &base_ep, peer &p, word_question &q)
 {
 	net_ep &ep = net_of(base_ep);
 	net_domain &d = *ep.dom;
-	const net_peer &line = net_of(p);
-	channel &c = *line.c;
-	if (p.unsent || line.bulk || !c.open())
+	const net_peer &state = net_of(p);
+	channel &c = *state.c;
+	if (p.unsent || state.bulk || !c.open())
 		return kNoShortWay;
 	net_unwatch(d);
 	const uint32_t number = question_number(d);
 	const word_frame f{q.addr, q.operand, q.compare, number, q.form, q.type, q.op, q.len};
-	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, ep.number, line.dst, f, false))
+	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, ep.number, state.dst, f, false))
 		return -FI_EAGAIN;
 	d.questions[number] = &q;
 	q.asked = &c;
@@ -115,7 +115,7 @@ bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *byte
 	if (net_ep *ep = target_of(d, h))
 		answer.status = f.form == kWordRead ? run_read(*ep, f, answer.value) : run_fetch(*ep, f, answer.value);
 	frame_send(c, frame_kind::word_answer, h.dst, h.src, answer, true);
-	d.ran = true;
+	d.executed = true;
 	return true;
 }
 

@@ -92,14 +92,14 @@ inline shm_ep *shm_of(const ep_core *ep) // null before it is enabled
 // --- other processes -------------------------------------------------------------------------------------------------
 
 // How the memory of one part of a peer's region is reached.
-enum class reach : uint8_t {
+enum class part_access : uint8_t {
 	here, // `local` is its address here: mapped, or our own memory
 	far,  // by process_vm, at `va` of the peer; or by request
 };
 
 struct xlate_part {
 	uint64_t off, len;
-	reach how;
+	part_access how;
 	char *local;
 	uint64_t va;
 	mapping map;
@@ -173,13 +173,13 @@ struct shm_peer : wire_peer {
 
 	bool dead() const { return rdom->dead.load(std::memory_order_acquire); }
 };
-inline shm_peer &shm_line(const peer &p)
+inline shm_peer &shm_state_of(const peer &p)
 {
-	return peer_line<shm_peer>(p, g_shm_wire);
+	return wire_state_of<shm_peer>(p, g_shm_wire);
 }
 inline shm_peer &shm_of(const peer &p) // for a peer whose own table was called: transfers have no instruction to spare
 {
-	return *static_cast<shm_peer *>(p.line.get());
+	return *static_cast<shm_peer *>(p.wire_state.get());
 }
 
 // --- connections -----------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ inline void eager_return(uint32_t *returns, uint32_t claim)
 {
 	if (PGAS_LIKELY(claim - pgas_load_relaxed(returns) == 1))
 		pgas_store_release(returns,
-				   claim); // pairs with load_acquire in look_at_returns(): we have read the bytes
+				   claim); // pairs with load_acquire in refresh_returns(): we have read the bytes
 }
 
 // What is sent if the bytes stay at the sender.

@@ -43,7 +43,7 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 	if (m == MAP_FAILED)
 		return -errno;
 	out.local = static_cast<char *>(m) + lead;
-	out.how = reach::here;
+	out.how = part_access::here;
 	if (!fixed)
 		out.map = mapping(m, bytes);
 	return 0;
@@ -224,7 +224,7 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 	for (const part_entry &p : parts)
 		x.parts.push_back({p.off,
 				   p.len,
-				   here ? reach::here : reach::far,
+				   here ? part_access::here : part_access::far,
 				   here ? reinterpret_cast<char *>(p.va) : nullptr,
 				   p.va,
 				   {}});
@@ -246,7 +246,7 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 		return 0;
 	x.reserve.reset();
 	for (size_t i = 0; i < parts.size(); i++) {
-		x.parts[i].how = reach::far;
+		x.parts[i].how = part_access::far;
 		if (parts[i].fd >= 0)
 			map_part(r, parts[i], x.parts[i], nullptr);
 	}

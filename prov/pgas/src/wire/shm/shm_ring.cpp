@@ -78,7 +78,7 @@ pgas_slot *claim_slot(shm_peer *p, uint64_t *addr)
 
 // Updates what the owner has returned since our last check, for the buffers whose counts share a line with that of
 // `pos`.
-void look_at_returns(shm_peer *p, uint32_t pos)
+void refresh_returns(shm_peer *p, uint32_t pos)
 {
 	const uint32_t first = pos - pos % kReturnsPerLine;
 	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
@@ -98,7 +98,7 @@ struct eager_claim {
 						eager_claim *out)
 {
 	uint64_t claim = pgas_load_relaxed(&p->eager.heads[pos].claim);
-	// pairs with store_release in look_at_returns()
+	// pairs with store_release in refresh_returns()
 	if (pgas_load_acquire(&p->returns_seen[pos]) != eager_head::count(claim))
 		return false;
 	const uint32_t number = eager_head::count(claim) + 1;
@@ -115,14 +115,14 @@ struct eager_claim {
 [[gnu::noinline]] bool claim_other(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
 {
 	const uint32_t n = p->eager.count;
-	uint32_t pos = pgas_load_relaxed(&turn->buffer), looked = UINT32_MAX;
+	uint32_t pos = pgas_load_relaxed(&turn->buffer), refreshed = UINT32_MAX;
 	for (uint32_t i = 0; i < n; i++, pos = pos + 1 < n ? pos + 1 : 0) {
 		if (claim_buffer(p, turn, bytes, pos, out))
 			return true;
-		if (looked == pos / kReturnsPerLine)
+		if (refreshed == pos / kReturnsPerLine)
 			continue;
-		looked = pos / kReturnsPerLine;
-		look_at_returns(p, pos);
+		refreshed = pos / kReturnsPerLine;
+		refresh_returns(p, pos);
 		if (claim_buffer(p, turn, bytes, pos, out))
 			return true;
 	}
@@ -277,7 +277,7 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 // is published. A longer one is written into an eager buffer, which blocks nobody; its slot is claimed when it is
 // published. Claims of dead senders are returned as if they had died in ring_send().
 //
-// Without the lock (place_words::line is null), places are not counted: with several threads, memory stays anyway
+// Without the lock (place_words::wire_state is null), places are not counted: with several threads, memory stays anyway
 // (windows_quiet()).
 
 namespace {
@@ -308,7 +308,7 @@ shm_place &place_of(fi_pgas_place *place)
 
 bool is_counted(const fi_pgas_place *place)
 {
-	return words_of(*place).line;
+	return words_of(*place).wire_state;
 }
 
 } // namespace

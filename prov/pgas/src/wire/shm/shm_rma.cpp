@@ -73,7 +73,7 @@ int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size
 		if (!part)
 			return -FI_EACCES; // a hole between the parts
 		size_t n = std::min<uint64_t>(part->len - (off - part->off), len);
-		if (part->how == reach::here) {
+		if (part->how == part_access::here) {
 			char *pos = part->local + (off - part->off);
 			if (write)
 				iov_gather(o.iov, o.iov_count, done, pos, n);
@@ -163,7 +163,7 @@ bool find_targets(const op &o, xlate *const *x, const uint64_t *off, char **pos)
 	for (size_t i = 0; i < o.rma_count; i++) {
 		pos[i] = nullptr;
 		for (const xlate_part &c : x[i]->parts)
-			if (c.how == reach::here && off[i] >= c.off && o.rma[i].len <= c.len &&
+			if (c.how == part_access::here && off[i] >= c.off && o.rma[i].len <= c.len &&
 			    off[i] - c.off <= c.len - o.rma[i].len)
 				pos[i] = c.local + (off[i] - c.off);
 		here = here && pos[i];

@@ -116,7 +116,7 @@ int shm_pull(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, complet
 {
 	long_message m;
 	memcpy(&m, bytes, sizeof m);
-	remote_domain *r = sender.line ? shm_line(sender).rdom : nullptr;
+	remote_domain *r = sender.wire_state ? shm_state_of(sender).rdom : nullptr;
 	if (!r || !r->cma)
 		return request_pull(ep, sender, rx, m.op_id, c);
 	// from 8 KiB on, one copy by the kernel is faster than two through the eager buffers

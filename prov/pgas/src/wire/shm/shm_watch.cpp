@@ -62,7 +62,7 @@ void declare_dead(remote_domain *r)
 {
 	r->dead.store(true, std::memory_order_release);
 	windows_close_all(r, true);
-	domain_ask_to_look(r->dom);
+	domain_ask_to_poll(r->dom);
 }
 
 void check_process(uint32_t pid, watched &w)
@@ -85,7 +85,7 @@ void check_eager(shm_ep *ep)
 		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
 		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&ep->eager.returns[i]) &&
 		    sender_gone(ep, eager_head::sender(claim))) {
-			domain_ask_to_look(ep->ep->dom);
+			domain_ask_to_poll(ep->ep->dom);
 			return;
 		}
 		seen[i] = claim;
@@ -112,10 +112,10 @@ void check_ring(shm_ep *ep)
 		return;
 	}
 	if (kind != slot_state::busy || sender_gone(ep, slot_owner(state)))
-		domain_ask_to_look(ep->ep->dom);
+		domain_ask_to_poll(ep->ep->dom);
 }
 
-void *run(void *arg)
+void *run_watcher_thread(void *arg)
 {
 	const auto &life = *static_cast<watch_life *>(arg);
 	watcher &w = the_watcher();
@@ -165,7 +165,7 @@ bool watch_start()
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
-	const int err = start_thread(&life->thread, &attr, run, life.get());
+	const int err = start_thread(&life->thread, &attr, run_watcher_thread, life.get());
 	pthread_attr_destroy(&attr);
 	if (err) {
 		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread (%s): dead peers will not be noticed\n",

@@ -270,15 +270,15 @@ int shm_connect(wire_ep &ep, peer &dest, std::string_view part)
 		return err;
 	}
 	dest.dead_flag = &p->rdom->dead;
-	shm_peer *line = p.get();
-	dest.line = own_wire_peer(std::move(p));
-	open_to_inline_code(&shm_of(ep), line);
+	shm_peer *state = p.get();
+	dest.wire_state = own_wire_peer(std::move(p));
+	open_to_inline_code(&shm_of(ep), state);
 	return 0;
 }
 
 void shm_disconnect(peer &dest)
 {
-	shm_peer *p = &shm_line(dest);
+	shm_peer *p = &shm_state_of(dest);
 	close_to_inline_code(&shm_of(*dest.owner), &dest);
 	shm_detach(p);
 	dest.dead_flag = &g_nobody_dead;
@@ -287,18 +287,18 @@ void shm_disconnect(peer &dest)
 
 bool shm_departed(const peer &p)
 {
-	return pgas_load_acquire(&shm_line(p).shared->closed); // pairs with store_release in shm_ep_leave()
+	return pgas_load_acquire(&shm_state_of(p).shared->closed); // pairs with store_release in shm_ep_leave()
 }
 
 // The peer's last answers may still be in our ring, so it is silent only when the ring is empty.
 bool shm_silent(const wire_ep &ep, const peer &p)
 {
-	return p.line && shm_departed(p) && shm_of(ep).head_is_free();
+	return p.wire_state && shm_departed(p) && shm_of(ep).head_is_free();
 }
 
 bool shm_bury(peer &dest)
 {
-	shm_peer *p = &shm_line(dest);
+	shm_peer *p = &shm_state_of(dest);
 	if (windows_given_out(p->rdom))
 		return false;
 	if (windows_quiet(p->rdom) && !p->places)

@@ -163,7 +163,7 @@ bool call_again(channel &c, int status, const std::string &why)
 	return true;
 }
 
-void calls_look(net_link &l, uint64_t now)
+void check_calls(net_link &l, uint64_t now)
 {
 	for (size_t i = l.callers.size(); i-- > 0;) {
 		channel &c = *l.callers[i];

@@ -64,7 +64,7 @@ void channel_free(channel &c)
 	if (c.users || c.state != channel_state::over || c.bulk || c.listed)
 		return;
 	for (const auto &p : l.packets)
-		if (p->dest == &c && p->under_way)
+		if (p->dest == &c && p->in_flight)
 			return;
 	if (c.line)
 		l.port->ops->remove(*l.port, c.line);
@@ -92,7 +92,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 	if (packet *p = std::exchange(c.filling, nullptr))
 		packet_over(l, p, why);
 	for (packet *p : std::exchange(c.backlog, {})) {
-		p->under_way = false;
+		p->in_flight = false;
 		packet_spare(l, p); // packets that wait for an acknowledgement are in the other list, too
 	}
 	if (c.straight_out)
@@ -116,7 +116,7 @@ void packets_forget(channel &c)
 {
 	net_link &l = *c.link;
 	for (packet *p : std::exchange(c.backlog, {})) {
-		p->under_way = false;
+		p->in_flight = false;
 		packet_spare(l, p);
 	}
 	for (const auto &p : l.packets)
@@ -169,7 +169,7 @@ packet *packet_take(net_link &l)
 
 void packet_spare(net_link &l, packet *p)
 {
-	if (p->under_way || p->waits)
+	if (p->in_flight || p->waits)
 		return; // the other of the two events is still to come
 	p->dest = nullptr;
 	p->notices.clear();
@@ -214,14 +214,14 @@ void packet_head_write(channel &c, packet *p, uint8_t flags)
 	h.bytes = p->used;
 	h.channel = c.number_out;
 	h.seq = flags & kPacketData ? p->seq : c.sent; // reveals a lost packet before it
-	h.ack = c.ran;
+	h.ack = c.executed;
 	h.session = c.session_out;
 	memcpy(p->bytes, &h, sizeof h);
 	if (c.signs) [[unlikely]]
 		packet_sign(c, p);
 	if (c.owes())
 		c.link->stats.acks_out++;
-	c.told = c.ran;
+	c.ack_sent = c.executed;
 }
 
 // Returns why the port has no way to the peer any more, for log messages.
@@ -241,7 +241,7 @@ void line_gone(channel &c, int status, const char *what)
 
 [[gnu::cold]] static void send_failed(channel &c, packet *p, int status)
 {
-	p->under_way = false;
+	p->in_flight = false;
 	packet_spare(*c.link, p);
 	line_gone(c, status, "cannot send to it: ");
 }
@@ -262,8 +262,8 @@ static bool port_takes(channel &c, packet *p)
 		return true;
 	}
 	l.stats.packets_out++;
-	p->under_way = s.packet == port_send::queued;
-	if (!p->under_way)
+	p->in_flight = s.packet == port_send::queued;
+	if (!p->in_flight)
 		packet_spare(l, p);
 	return true;
 }
@@ -277,7 +277,7 @@ void backlog_push(channel &c)
 void packet_post(channel &c, packet *p)
 {
 	p->dest = &c;
-	p->under_way = true; // until the port reports otherwise: nobody may take it meanwhile
+	p->in_flight = true; // until the port reports otherwise: nobody may take it meanwhile
 	const bool first = c.backlog.empty();
 	if (first && port_takes(c, p)) [[likely]]
 		return;

@@ -44,7 +44,7 @@ std::unique_ptr<net_link> link_open(port *p, const link_client &client, const li
 	char address[kLinkAddressMost];
 	l->address.assign(address, p->ops->address(*p, address));
 	l->channels.push_back(nullptr);
-	l->clock = l->looked_at = pgas_now_ns();
+	l->clock = l->checked_at = pgas_now_ns();
 	return l;
 }
 
@@ -89,7 +89,7 @@ static void work_failed(net_link &l, const port_event &e)
 	}
 	auto *p = static_cast<packet *>(e.work);
 	channel *c = p->dest;
-	p->under_way = false;
+	p->in_flight = false;
 	packet_spare(l, p);
 	if (c)
 		line_gone(*c, e.status, kConnectionLost);
@@ -112,7 +112,7 @@ static bool take_in(net_link &l)
 				l.port->ops->give_back(*l.port, e[i].buffer);
 				break;
 			case port_event_kind::sent:
-				p->under_way = false;
+				p->in_flight = false;
 				packet_spare(l, p);
 				break;
 			case port_event_kind::done:
@@ -121,7 +121,7 @@ static bool take_in(net_link &l)
 			case port_event_kind::failed:
 				work_failed(l, e[i]);
 				break;
-			case port_event_kind::told:
+			case port_event_kind::put_received:
 				put_receive(l, e[i].line, e[i].word);
 				break;
 			case port_event_kind::put_done:
@@ -154,12 +154,12 @@ bool link_progress(net_link &l)
 					send_bare(*l.busy[i], 0);
 		busy_sweep(l);
 	}
-	if (++l.looks >= kLooksPerClock) {
-		l.looks = 0;
+	if (++l.polls >= kPollsPerClock) {
+		l.polls = 0;
 		l.clock = pgas_now_ns();
 		watch_silence(l, l.clock);
 		if (!l.callers.empty() || !l.strangers.empty()) [[unlikely]]
-			calls_look(l, l.clock);
+			check_calls(l, l.clock);
 	}
 	return moved;
 }
@@ -167,19 +167,19 @@ bool link_progress(net_link &l)
 void link_close(net_link &l)
 {
 	const uint64_t until = pgas_now_ns() + kFarewellNs;
-	const auto under_way = [&l] {
+	const auto unfinished = [&l] {
 		for (const auto &c : l.channels)
 			if (c && c->open() && (!channel_idle(*c) || c->owes()))
 				return true;
 		return false;
 	};
-	while (under_way() && pgas_now_ns() < until)
+	while (unfinished() && pgas_now_ns() < until)
 		link_progress(l);
 	for (size_t i = 1; i < l.channels.size(); i++)
 		if (l.channels[i] && l.channels[i]->open() && l.channels[i]->backlog.empty())
 			send_bare(*l.channels[i], kPacketBye);
 	const auto sending = [&l] {
-		return std::any_of(l.packets.begin(), l.packets.end(), [](const auto &p) { return p->under_way; });
+		return std::any_of(l.packets.begin(), l.packets.end(), [](const auto &p) { return p->in_flight; });
 	};
 	while (sending() && pgas_now_ns() < until)
 		link_progress(l);

@@ -10,7 +10,7 @@
 // then fails. A channel that is over stays until nothing refers to it. net_call.cpp: which of two simultaneous calls
 // stays, when a call is repeated, what strangers may cost.
 //
-// A packet: filling -> under way (the port has its bytes) and unacknowledged, which end in any order -> spare. It
+// A packet: filling -> in flight (the port has its bytes) and unacknowledged, which end in any order -> spare. It
 // leaves when it is full, when its channel has no other unacknowledged packet of ours, and whenever some thread makes
 // progress. Any packet carries an acknowledgement; an acknowledgement is sent alone only when progress finds nothing
 // new to run, so that an answer from the application can carry it.
@@ -43,7 +43,7 @@ struct channel;
 struct net_link;
 inline constexpr size_t kPacketLeast = 1024;
 // Reading the clock takes as long as the rest of a poll that finds nothing, the port's own part excluded.
-inline constexpr uint32_t kLooksPerClock = 8;
+inline constexpr uint32_t kPollsPerClock = 8;
 
 // A notification for the client, delivered when the peer has run the packet that carries it, or never will.
 struct notice {
@@ -66,7 +66,7 @@ struct packet : port_work {
 	void *handle = nullptr; // of its memory, if the port needs one
 	char *bytes = nullptr;
 	uint32_t used = 0, frames = 0, seq = 0;
-	bool under_way = false; // the port has its bytes
+	bool in_flight = false; // the port has its bytes
 	bool waits = false;     // for its acknowledgement
 	std::vector<notice> notices;
 	std::vector<failure> failures;
@@ -121,7 +121,7 @@ struct channel {
 	std::deque<packet *> unacked;        // in order of their numbers
 	std::deque<packet *> backlog;        // ready, but the port had no room
 	uint32_t sent = 0, acked = 0;        // our packets
-	uint32_t ran = 0, told = 0;          // the peer's packets: run, and acknowledged
+	uint32_t executed = 0, ack_sent = 0; // the peer's packets: the last one executed, and acknowledged
 	uint32_t bulk = 0;                   // transfers in flight
 	uint64_t heard_at = 0, asked_at = 0; // ns; asked_at: since when something is unanswered, 0: nothing is
 	uint64_t pinged_at = 0;
@@ -136,7 +136,7 @@ struct channel {
 
 	bool open() const { return state == channel_state::open; }
 	bool clear() const { return unacked.empty() && !straight_out; } // everything sent was run
-	bool owes() const { return ran != told; }
+	bool owes() const { return executed != ack_sent; }
 };
 
 struct link_client {
@@ -180,9 +180,9 @@ struct net_link {
 	std::vector<std::unique_ptr<packet>> packets;
 	std::vector<channel *> strangers;    // channels that peers began and have not proven yet, oldest first
 	std::vector<channel *> callers;      // our own, with a later call
-	uint64_t looked_at = 0;              // ns, for watch_silence()
-	uint64_t clock = 0, awake_until = 0; // ns; clock: last reading, at most kLooksPerClock polls old
-	uint32_t looks = 0;                  // polls since that reading
+	uint64_t checked_at = 0;             // ns, for watch_silence()
+	uint64_t clock = 0, awake_until = 0; // ns; clock: last reading, at most kPollsPerClock polls old
+	uint32_t polls = 0;                  // polls since that reading
 	struct {
 		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
 	} stats{};
@@ -220,10 +220,10 @@ inline constexpr uint32_t kStraightNumberMost = 0xffff, kStraightWindowMost = 0x
 inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &way, uint64_t addr, uint64_t value,
 			   size_t len)
 {
-	if (put(way, addr, value, len, c.straight_word | (c.ran & 0xffff))) [[unlikely]]
+	if (put(way, addr, value, len, c.straight_word | (c.executed & 0xffff))) [[unlikely]]
 		return false;
 	std::exchange(c.run, nullptr)->span = 0;
-	c.told = c.ran;
+	c.ack_sent = c.executed;
 	c.straight_out = true;
 	c.link->stats.packets_out++;
 	return true;
@@ -262,7 +262,7 @@ bool link_progress(net_link &l); // receives, acknowledges, sends what waits; tr
 // For a caller that does not poll continuously: makes the next progress read the clock.
 inline void link_read_clock(net_link &l)
 {
-	l.looks = kLooksPerClock;
+	l.polls = kPollsPerClock;
 }
 // Transfers may be in flight that only polling moves, and that this side cannot see: do not sleep.
 inline bool link_awake(const net_link &l)
@@ -317,7 +317,7 @@ bool stranger_yields(channel &c);
 void call_settled(channel &c);        // it is open: strangers at that address are not needed
 void call_failed(channel &c);         // it is over: strangers held back because of it are answered
 channel &take_place(channel &opened); // of our own call to that address; returns the open channel
-void calls_look(net_link &l, uint64_t now);
+void check_calls(net_link &l, uint64_t now);
 
 void watch_silence(net_link &l, uint64_t now);
 

@@ -46,7 +46,7 @@ bool run_frames(channel &c, const char *pos, const char *end)
 	return true;
 }
 
-void look_if_clear(channel &c)
+void report_clear(channel &c)
 {
 	if (!c.clear())
 		return;
@@ -64,7 +64,7 @@ void take_ack(channel &c, uint32_t ack)
 		packet_over(l, p, 0);
 	}
 	c.acked = ack;
-	look_if_clear(c);
+	report_clear(c);
 }
 
 bool plausible_ack(const channel &c, uint32_t ack)
@@ -96,7 +96,7 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 	if ((h.flags & kPacketBye) && (h.flags & kPacketData))
 		return reject_frame(c, "a malformed end of a packet");
 	if (h.flags & kPacketData) {
-		if (h.seq != c.ran + 1)
+		if (h.seq != c.executed + 1)
 			return reject_frame(c, "a packet out of turn");
 		if (!run_frames(c, bytes + sizeof h, bytes + h.bytes)) {
 			if (c.open())
@@ -105,11 +105,11 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		}
 		if (std::exchange(c.urgent, false) && c.filling)
 			packet_leave(c);
-		c.ran = h.seq;
+		c.executed = h.seq;
 		channel_busy(c); // an acknowledgement is owed
 	} else if (h.bytes != sizeof h) {
 		return reject_frame(c, "bytes after a packet without frames");
-	} else if (h.seq != c.ran) {
+	} else if (h.seq != c.executed) {
 		return reject_frame(c, "a packet is missing");
 	}
 	acknowledged(c, h.ack);
@@ -117,7 +117,7 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		link_stay_awake(*c.link);
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
-	else if (c.ran - c.told > c.link->set.window / 4)
+	else if (c.executed - c.ack_sent > c.link->set.window / 4)
 		send_bare(c, 0);
 	if (h.flags & kPacketBye) {
 		c.said_bye = true;
@@ -242,7 +242,7 @@ void straight_done(net_link &l, uint64_t line, uint32_t number)
 	if (!c || c->line != line || !c->straight_out)
 		return; // the channel ended before
 	straight_over(*c, 0);
-	look_if_clear(*c);
+	report_clear(*c);
 }
 
 } // namespace pgas

@@ -21,7 +21,7 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kLookNs = 20'000'000;
+constexpr uint64_t kCheckNs = 20'000'000;
 constexpr uint64_t kAskNs = 200'000'000, kAskMostNs = 5'000'000'000;
 constexpr uint64_t kGraceNs = 2'000'000'000;
 // If the port has no lines, nothing reports that a callee gave up waiting for our proof: call again.
@@ -69,7 +69,7 @@ uint64_t ask_interval(const net_link &l, uint64_t silent)
 	return std::clamp(silent / 4, kAskNs, std::max(kAskNs, std::min(kAskMostNs, l.set.timeout_ns / 4)));
 }
 
-void look_at(net_link &l, channel &c, uint64_t now)
+void check_channel(net_link &l, channel &c, uint64_t now)
 {
 	if (c.state == channel_state::over) {
 		channel_free(c);
@@ -104,16 +104,16 @@ void forgive(channel &c, uint64_t missed)
 
 void watch_silence(net_link &l, uint64_t now)
 {
-	const uint64_t since = now - l.looked_at;
-	if (since < kLookNs)
+	const uint64_t since = now - l.checked_at;
+	if (since < kCheckNs)
 		return;
 	const uint64_t missed = since > kAskNs ? since - kAskNs : 0;
-	l.looked_at = now;
+	l.checked_at = now;
 	for (size_t i = 1; i < l.channels.size(); i++) {
 		if (l.channels[i] && missed)
 			forgive(*l.channels[i], missed);
 		if (l.channels[i])
-			look_at(l, *l.channels[i], now);
+			check_channel(l, *l.channels[i], now);
 	}
 }
 

@@ -32,13 +32,13 @@ struct port_work {
 };
 
 enum class port_event_kind : uint8_t {
-	received, // bytes: give_back() them; line: where they arrived, 0 if the port has none
-	sent,     // work: the bytes of send() may be reused
-	done,     // work: the transfer completed
-	failed,   // work: it failed; status says why. The line is lost
-	lost,     // line: it is lost, whether anything is in flight on it or not
-	told,     // line, word: a peer's put() is in our memory
-	put_done, // line, word: our put() is in the peer's memory; word is port_put::owner
+	received,     // bytes: give_back() them; line: where they arrived, 0 if the port has none
+	sent,         // work: the bytes of send() may be reused
+	done,         // work: the transfer completed
+	failed,       // work: it failed; status says why. The line is lost
+	lost,         // line: it is lost, whether anything is in flight on it or not
+	put_received, // line, word: a peer's put() is in our memory
+	put_done,     // line, word: our put() is in the peer's memory; word is port_put::owner
 };
 struct port_event {
 	port_event_kind kind;

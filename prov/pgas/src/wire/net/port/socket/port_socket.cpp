@@ -17,9 +17,9 @@ namespace pgas {
 namespace {
 
 constexpr size_t kBulkFrom = 16384;
-constexpr size_t kLookedAt = 2;      // up to this many lines are read without asking epoll which have something
-constexpr uint32_t kLooksAside = 32; // polls between checks for callers, while lines are read without asking epoll
-constexpr uint32_t kToldAlone = 4;   // one in so many polls that had events waiting also checks for new ones
+constexpr size_t kReadUnasked = 2;     // up to this many lines are read without asking epoll which have something
+constexpr uint32_t kPollsBetween = 32; // polls between checks for callers, while lines are read without asking epoll
+constexpr uint32_t kFoundAlone = 4;    // one in so many polls that had events waiting also checks for new ones
 constexpr int kReadyAtOnce = 32;
 
 void socket_close(port *base)
@@ -140,7 +140,7 @@ int socket_write(port &base, uint64_t line, const void *src, size_t len, void *,
 	r.of_transfer = true;
 	const port_sent s = line_send(p, l, r);
 	if (!s.status && s.packet == port_send::done)
-		p.told.push_back({port_event_kind::done, 0, work});
+		p.found.push_back({port_event_kind::done, 0, work});
 	return s.status;
 }
 
@@ -197,11 +197,11 @@ void socket_conceal(port &base, port_memory &m)
 
 // --- polling ---------------------------------------------------------------------------------------------------------
 
-int take_told(socket_port &p, port_event *events, int most)
+int take_found(socket_port &p, port_event *events, int most)
 {
 	int n = 0;
-	for (; n < most && !p.told.empty(); p.told.pop_front())
-		events[n++] = p.told.front();
+	for (; n < most && !p.found.empty(); p.found.pop_front())
+		events[n++] = p.found.front();
 	return n;
 }
 
@@ -235,7 +235,7 @@ int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
 		n += serve_watched(p, *static_cast<socket_watched *>(e.data.ptr), events + n, most - n, and_lines);
 	}
 	if (!p.unknown.empty() || !p.callers.empty() || p.deaf_until)
-		strangers_look(p);
+		expire_strangers(p);
 	return n;
 }
 
@@ -252,7 +252,7 @@ void flush_pending(socket_port &p)
 }
 
 // Reports records that were received but not reported.
-int tell_pending(socket_port &p, port_event *events, int most)
+int report_pending(socket_port &p, port_event *events, int most)
 {
 	int n = 0;
 	for (size_t i = 0; i < p.pending.size() && n < most; i++)
@@ -282,27 +282,27 @@ int socket_poll(port &base, port_event *events, int most)
 	socket_port &p = socket_of(base);
 	if (!p.dead_lines.empty() || !p.dead_callers.empty()) [[unlikely]]
 		bury(p);
-	int n = p.told.empty() ? 0 : take_told(p, events, most);
+	int n = p.found.empty() ? 0 : take_found(p, events, most);
 	if (!p.pending.empty())
 		flush_pending(p);
-	else if (n && ++p.told_alone % kToldAlone)
+	else if (n && ++p.found_alone % kFoundAlone)
 		return n; // one long put after the other: most need no check, which costs as much as a short put
 	p.polls++;
-	if (p.up.size() <= kLookedAt) {
-		if (p.unsettled || p.polls % kLooksAside == 0 || p.woken.exchange(false, std::memory_order_relaxed))
+	if (p.up.size() <= kReadUnasked) {
+		if (p.unsettled || p.polls % kPollsBetween == 0 || p.woken.exchange(false, std::memory_order_relaxed))
 			n += serve_ready(p, events + n, most - n, false);
 		n += read_all(p, events + n, most - n);
 		if (!p.pending.empty()) // of unknown lines
-			n += tell_pending(p, events + n, most - n);
+			n += report_pending(p, events + n, most - n);
 	} else if (p.polls % 2) {
 		n += serve_ready(p, events + n, most - n, true);
-		n += tell_pending(p, events + n, most - n);
+		n += report_pending(p, events + n, most - n);
 	} else {
-		n += tell_pending(p, events + n, most - n);
+		n += report_pending(p, events + n, most - n);
 		n += serve_ready(p, events + n, most - n, true);
 	}
-	if (n < most && !p.told.empty())
-		n += take_told(p, events + n, most - n);
+	if (n < most && !p.found.empty())
+		n += take_found(p, events + n, most - n);
 	return n;
 }
 
@@ -337,7 +337,7 @@ bool socket_arm(port &base)
 		if (!l->out.empty())
 			line_watch(p, *l, EPOLLIN | EPOLLOUT);
 	}
-	return p.told.empty();
+	return p.found.empty();
 }
 
 void socket_wait(port &base, int ms)
@@ -405,7 +405,7 @@ bool listen_on(socket_port &p, const socket_interface &interface)
 		return false;
 	char packed[kLinkAddressMost];
 	p.address.assign(packed, address_pack(reinterpret_cast<const char *>(own), len, packed));
-	return watch(p, p.listener) && watch(p, p.bell);
+	return watch_descriptor(p, p.listener) && watch_descriptor(p, p.bell);
 }
 
 } // namespace

@@ -216,12 +216,12 @@ struct socket_port : port {
 	std::unordered_map<uint64_t, exposed_memory> memory; // by key
 	std::vector<std::unique_ptr<in_chunk>> chunks;
 	std::vector<in_chunk *> spare;
-	std::deque<port_event> told; // for the next poll()
-	uint32_t unsettled = 0;      // lines that are calling or greeting
-	uint32_t polls = 0, told_alone = 0;
+	std::deque<port_event> found; // for the next poll()
+	uint32_t unsettled = 0;       // lines that are calling or greeting
+	uint32_t polls = 0, found_alone = 0;
 	std::atomic<bool> woken{false}; // wait() saw something
 	size_t callers_most = kCallersMost, unknown_most = kUnknownMost;
-	uint64_t looked_at = 0;   // ns: when strangers were last checked
+	uint64_t checked_at = 0;  // ns: when strangers were last checked
 	uint64_t deaf_until = 0;  // ns: the listener is not watched until then; 0: it is
 	uint64_t patience_ns = 0; // how long an outage may last
 	bool tls = false;
@@ -269,7 +269,7 @@ void line_lost(socket_port &p, socket_line &l, int status, const std::string &wh
 void line_drop(socket_port &p, socket_line &l, const char *what, int status = -ECONNRESET); // it sent malformed data
 void line_remove(socket_port &p, socket_line &l);                                           // it ends
 void line_watch(socket_port &p, socket_line &l, uint32_t events);
-bool watch(socket_port &p, socket_watched &w);
+bool watch_descriptor(socket_port &p, socket_watched &w);
 void line_connected(socket_port &p, socket_line &l); // a call was accepted, or failed
 void line_answered(socket_port &p, socket_line &l, const welcome_record &r);
 port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_ns);
@@ -277,7 +277,7 @@ port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_
 // port_socket_stranger.cpp
 void callers_accept(socket_port &p);
 void caller_read(socket_port &p, socket_caller *c);
-void strangers_look(socket_port &p);                            // ends those that were here too long
+void expire_strangers(socket_port &p);                          // ends those that were here too long
 void complain_of_descriptors(socket_port &p, const char *what); // there are no more
 
 // port_socket_tls.cpp

@@ -16,7 +16,7 @@ constexpr size_t kBeyondBulk = 1024; // read after bulk, or where bulk is expect
 constexpr uint32_t kBulkMemory = 8;  // records
 constexpr int kRounds = 16;          // then others get their turn
 
-enum class cut : uint8_t { told, quiet, more, bad }; // one event; none; too few bytes; the line is lost
+enum class cut : uint8_t { event, quiet, more, bad }; // one event; none; too few bytes; the line is lost
 
 size_t bytes_there(const socket_line &l)
 {
@@ -78,7 +78,7 @@ cut take_packet(socket_port &p, socket_line &l, const record_head &h, port_event
 	l.begin += all;
 	if (l.bulk_lately)
 		l.bulk_lately--;
-	return cut::told;
+	return cut::event;
 }
 
 void bulk_begins(socket_line &l, char *into, size_t len, uint64_t key, port_work *work)
@@ -143,7 +143,7 @@ cut take_answer(socket_port &p, socket_line &l)
 	return cut::quiet;
 }
 
-// Takes the part of the current bulk that is in the chunk. told: it was the last part of an answer.
+// Takes the part of the current bulk that is in the chunk. cut::event: it was the last part of an answer.
 cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 {
 	p.bulk_moved = true;
@@ -166,7 +166,7 @@ cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 	if (!over.work)
 		return cut::quiet;
 	*e = {port_event_kind::done, 0, over.work};
-	return cut::told;
+	return cut::event;
 }
 
 // The answer to our call; nothing was read beyond it.
@@ -230,7 +230,7 @@ bool make_room(socket_port &p, socket_line &l)
 }
 
 // Reads from the socket once. full: there may be more. Returns the bytes, 0: the peer closed it, or -errno.
-ssize_t look(socket_port &p, socket_line &l, bool *full)
+ssize_t read_socket(socket_port &p, socket_line &l, bool *full)
 {
 	if (!make_room(p, l))
 		return -ENOMEM;
@@ -297,7 +297,7 @@ int records_take(socket_port &p, socket_line &l, port_event *events, int most)
 	l.has_more = false;
 	while (n < most) {
 		const cut c = take_one(p, l, events + n);
-		n += c == cut::told;
+		n += c == cut::event;
 		if (c == cut::bad)
 			return n;
 		if (c == cut::more)
@@ -320,7 +320,7 @@ int line_receive(socket_port &p, socket_line &l, port_event *events, int most)
 	bool full = true;
 	for (int round = 0; round < kRounds && full && n < most && l.fd; round++) {
 		full = false;
-		const ssize_t got = look(p, l, &full);
+		const ssize_t got = read_socket(p, l, &full);
 		if (got == -EAGAIN || got == -EWOULDBLOCK)
 			break;
 		if (got <= 0) {

@@ -138,7 +138,7 @@ void line_remove(socket_port &p, socket_line &l)
 	no_longer_unknown(p, l);
 	l.kept = false;
 	let_go(p, l);
-	std::erase_if(p.told,
+	std::erase_if(p.found,
 		      [&l](const port_event &e) { return e.kind == port_event_kind::lost && e.line == number_of(l); });
 	if (std::exchange(l.listed_pending, false))
 		std::erase(p.pending, &l);
@@ -149,7 +149,7 @@ void line_remove(socket_port &p, socket_line &l)
 	p.lines.erase(place);
 }
 
-bool watch(socket_port &p, socket_watched &w)
+bool watch_descriptor(socket_port &p, socket_watched &w)
 {
 	epoll_event e{};
 	e.events = EPOLLIN;
@@ -177,7 +177,7 @@ void line_lost(socket_port &p, socket_line &l, int status, const std::string &wh
 	l.trouble = why;
 	const auto failed = [&](port_work *w) {
 		if (w)
-			p.told.push_back({port_event_kind::failed, status, w});
+			p.found.push_back({port_event_kind::failed, status, w});
 	};
 	failed(std::exchange(l.bulk, {}).work);
 	for (const record_out &r : l.out)
@@ -194,7 +194,7 @@ void line_lost(socket_port &p, socket_line &l, int status, const std::string &wh
 	no_longer_unknown(p, l);
 	port_event e{port_event_kind::lost, status};
 	e.line = number_of(l);
-	p.told.push_back(e);
+	p.found.push_back(e);
 }
 
 void line_drop(socket_port &p, socket_line &l, const char *what, int status)

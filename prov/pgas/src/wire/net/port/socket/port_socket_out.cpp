@@ -79,7 +79,7 @@ void gone(socket_port &p, socket_line &l, const record_out &r)
 	if (r.key)
 		l.answers--;
 	if (r.work)
-		p.told.push_back({r.of_transfer ? port_event_kind::done : port_event_kind::sent, 0, r.work});
+		p.found.push_back({r.of_transfer ? port_event_kind::done : port_event_kind::sent, 0, r.work});
 }
 
 void broken(socket_port &p, socket_line &l, int err)

@@ -19,8 +19,8 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kCallerNs = 2'000'000'000;
-constexpr uint64_t kLookNs = 1'500'000'000; // between checks by a sleeping process; longer: no thread polled
-constexpr uint64_t kDeafNs = 100'000'000;   // pause if callers cannot be accepted
+constexpr uint64_t kCheckNs = 1'500'000'000; // between checks by a sleeping process; longer: no thread polled
+constexpr uint64_t kDeafNs = 100'000'000;    // pause if callers cannot be accepted
 
 bool same_host(const sockaddr_storage &a, const std::string &address)
 {
@@ -122,7 +122,7 @@ void caller_add(socket_port &p, unique_fd fd)
 	socket_caller &c = *p.callers.back();
 	c.fd = std::move(fd);
 	c.born_at = pgas_now_ns();
-	watch(p, c);
+	watch_descriptor(p, c);
 }
 
 bool is_hello(const hello_record &h, size_t got)
@@ -197,15 +197,15 @@ void caller_read(socket_port &p, socket_caller *c)
 }
 
 // Time in which no thread of this process polled does not count: what strangers sent may be here unread.
-void strangers_look(socket_port &p)
+void expire_strangers(socket_port &p)
 {
-	const uint64_t now = pgas_now_ns(), since = now - p.looked_at;
+	const uint64_t now = pgas_now_ns(), since = now - p.checked_at;
 	if (p.deaf_until && now > p.deaf_until) {
 		p.deaf_until = 0;
-		watch(p, p.listener);
+		watch_descriptor(p, p.listener);
 	}
-	const uint64_t missed = since > kLookNs ? since : 0;
-	p.looked_at = now;
+	const uint64_t missed = since > kCheckNs ? since : 0;
+	p.checked_at = now;
 	for (socket_line *l : p.unknown)
 		l->born_at = std::min(l->born_at + missed, now);
 	for (const auto &c : p.callers)

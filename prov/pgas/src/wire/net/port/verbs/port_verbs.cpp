@@ -33,7 +33,7 @@ namespace {
 
 constexpr uint32_t kKeptForPackets = 16; // places of a line that transfers leave free
 constexpr uint32_t kCompletions = 8192;
-constexpr uint32_t kLooksBetween = 64; // polls between checks for other events, which are a system call
+constexpr uint32_t kPollsBetween = 64; // polls between checks for other events, which are a system call
 constexpr uint32_t kRepostAtOnce = 16; // receives
 constexpr size_t kVerbsBulkFrom = 4096;
 constexpr int kSleepMostMs = 50; // while a line is re-established, or there are strangers: the clock matters
@@ -99,7 +99,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	it->second->received++;
 	it->second->stalled = false; // something went through
 	if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
-		port_event e{port_event_kind::told};
+		port_event e{port_event_kind::put_received};
 		e.line = it->second->to();
 		e.word = wc.imm_data; // same byte order: the link accepts only machines like ours
 		p.found.push_back(e);
@@ -283,9 +283,9 @@ int verbs_poll(port &base, port_event *events, int most)
 	verbs_port &p = verbs_of(base);
 	if (p.unposted_count >= kRepostAtOnce)
 		repost(p);
-	if (p.unsettled || ++p.looks >= kLooksBetween) {
-		p.looks = 0;
-		lines_look(p);
+	if (p.unsettled || ++p.polls >= kPollsBetween) {
+		p.polls = 0;
+		check_lines(p);
 	}
 	if (p.found.empty())
 		take_some(p);
@@ -352,7 +352,7 @@ bool verbs_arm(port &base)
 	repost(p);
 	if (!p.armed.exchange(true) && ibv_req_notify_cq(p.cq, 0) != 0)
 		p.armed = false;
-	lines_look(p);
+	check_lines(p);
 	take_some(p); // completions that arrived before
 	p.wait_most = p.unsettled || !p.unknown.empty() ? kSleepMostMs : -1;
 	return p.found.empty() && p.broken.empty();
@@ -546,7 +546,7 @@ port *port_verbs_open(const std::string &device, const port_options &options, st
 	p->kind = kVerbsKind;
 	p->name = "verbs on " + d.name + ":" + std::to_string(d.port);
 	p->lines.emplace_back();
-	p->looked_at = pgas_now_ns();
+	p->checked_at = pgas_now_ns();
 	p->patience_ns = options.patience_ns;
 	p->limits = {options.packet, kVerbsBulkFrom, true, true, false};
 	// does nothing if the kernel copies pinned pages at fork(); otherwise it must precede any registration

@@ -208,11 +208,11 @@ struct verbs_port : port {
 	bool on_demand = false;        // for regions
 	bool complained_of_memory = false;
 	std::atomic<bool> armed{false}; // the next completion makes the channel's descriptor readable
-	uint32_t looks = 0;             // polls since connections were last checked
+	uint32_t polls = 0;             // polls since connections were last checked
 	uint32_t unsettled = 0;         // known lines that are neither idle, up nor failed
 	// Time in which some thread polled, which is what counts: otherwise a peer may have sent what nobody read.
 	uint64_t clock = 1'000'000'000; // ns
-	uint64_t looked_at = 0;         // ns; when it was last advanced
+	uint64_t checked_at = 0;        // ns; when it was last advanced
 	std::atomic<int> wait_most{-1}; // ms that wait() may sleep; -1: no limit
 	// How long a line may be broken: as long as the link waits for a silent peer.
 	uint64_t patience_ns = 30'000'000'000;
@@ -260,13 +260,13 @@ void verbs_trust(port &base, uint64_t line, const uint64_t *key);
 void verbs_drop(port &base, uint64_t line, const char *what);
 bool verbs_gone(port &base, uint64_t line, const char *addr, size_t len);
 port_life verbs_life(const port &base, uint64_t line, uint64_t silent_ns, uint64_t patience_ns);
-void lines_look(verbs_port &p);                  // handles events of librdmacm and the device, and the clock
+void check_lines(verbs_port &p);                 // handles events of librdmacm and the device, and the clock
 void lines_fail(verbs_port &p, const char *why); // the adapter failed
 void lines_close(verbs_port &p);
 
 // port_verbs_call.cpp
 void line_call_up(verbs_port &p, verbs_line &l);
-void calls_look(verbs_port &p); // handles events of librdmacm
+void handle_cm_events(verbs_port &p); // handles events of librdmacm
 
 // Completions have numbers that identify the line, queue pair and posting.
 inline uint64_t number_of(const verbs_line &l, uint32_t posting)

@@ -372,7 +372,7 @@ void line_call_up(verbs_port &p, verbs_line &l)
 		call_failed(p, l, "cannot look for it", errno);
 }
 
-void calls_look(verbs_port &p)
+void handle_cm_events(verbs_port &p)
 {
 	rdma_cm_event e;
 	char words[256];

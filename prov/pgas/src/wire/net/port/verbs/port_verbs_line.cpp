@@ -16,7 +16,7 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kLookNs = 200'000'000; // between checks of the lines; longer: no thread polled
+constexpr uint64_t kCheckNs = 200'000'000; // between checks of the lines; longer: no thread polled
 
 // Every poll() checks the unsettled lines; strangers must not cost that.
 bool settled(const verbs_line &l)
@@ -88,7 +88,7 @@ void mend(verbs_port &p, verbs_line &l)
 }
 
 // Only trusted lines are re-established. Before that, the link is patient with its calls, and the port with strangers.
-void look_at_line(verbs_port &p, verbs_line &l)
+void check_line(verbs_port &p, verbs_line &l)
 {
 	if (!l.trusted)
 		return;
@@ -103,7 +103,7 @@ void look_at_line(verbs_port &p, verbs_line &l)
 	}
 }
 
-void look_at_strangers(verbs_port &p)
+void expire_strangers(verbs_port &p)
 {
 	while (!p.unknown.empty() && p.clock > p.unknown.front()->born_at + kUnknownNs)
 		line_fail(p, *p.unknown.front(), "it did not prove itself");
@@ -112,13 +112,13 @@ void look_at_strangers(verbs_port &p)
 void move_clock(verbs_port &p)
 {
 	const uint64_t now = pgas_now_ns();
-	p.clock += std::min(now - p.looked_at, kLookNs);
-	p.looked_at = now;
+	p.clock += std::min(now - p.checked_at, kCheckNs);
+	p.checked_at = now;
 }
 
 // --- the adapter -----------------------------------------------------------------------------------------------------
 
-void look_at_device(verbs_port &p)
+void handle_device_events(verbs_port &p)
 {
 	ibv_async_event e;
 	while (p.api->ibv_get_async_event(p.device, &e) == 0) {
@@ -419,16 +419,16 @@ void lines_fail(verbs_port &p, const char *why)
 			line_fail(p, *p.lines[i], why, -ENODEV);
 }
 
-void lines_look(verbs_port &p)
+void check_lines(verbs_port &p)
 {
 	move_clock(p);
-	calls_look(p);
-	look_at_device(p);
+	handle_cm_events(p);
+	handle_device_events(p);
 	if (!p.unknown.empty())
-		look_at_strangers(p);
+		expire_strangers(p);
 	for (size_t i = 1; p.unsettled && i < p.lines.size(); i++)
 		if (p.lines[i])
-			look_at_line(p, *p.lines[i]);
+			check_line(p, *p.lines[i]);
 }
 
 void lines_close(verbs_port &p)
