@@ -301,7 +301,7 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 }
 
 // One messages_take returns messages in place, or a single one that is not.
-void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
+void messages_release(fid_ep *, fi_pgas_message *m, size_t count) noexcept
 {
 	size_t in_place = 0;
 	while (in_place < count && PGAS_LIKELY(words_of(m[in_place]).state))
