@@ -24,6 +24,7 @@ algorithms() { # PEs, more variables
 		SHMEM_FCOLLECT_ALGORITHM=two-level SHMEM_ALLTOALL_ALGORITHM=direct "$@"
 	coll "$n" coll_types SHMEM_REDUCE_ALGORITHM=direct SHMEM_BCAST_ALGORITHM=direct \
 		SHMEM_FCOLLECT_ALGORITHM=direct "$@"
+	coll "$n" coll_types SHMEM_REDUCE_ALGORITHM=shares "$@"
 }
 good "$top/shmem/tests/coll_types"
 for n in 1 2 3 5 8; do
