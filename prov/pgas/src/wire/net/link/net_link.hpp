@@ -152,8 +152,8 @@ struct link_client {
 	void (*written)(void *self);                           // the peer wrote directly to our memory
 	void (*cleared)(void *self, channel &c);               // a channel with `again` is clear
 	// Returns true if the peer, silent for longer than allowed, is known to be stopped: the link keeps waiting for
-	// it. Null: not known.
-	bool (*stopped)(void *self, const channel &c);
+	// it. Without an entry, no peer is known to be.
+	bool (*stopped)(void *self, const channel &c) = [](void *, const channel &) { return false; };
 };
 
 struct link_settings {

@@ -50,7 +50,7 @@ void ask(net_link &l, channel &c, uint64_t now)
 // Nothing arrived for longer than allowed. Is there still hope?
 bool may_return(const net_link &l, const channel &c, uint64_t silent)
 {
-	if (l.client.stopped && l.client.stopped(l.client.self, c))
+	if (l.client.stopped(l.client.self, c))
 		return true;
 	const uint64_t patience = l.set.timeout_ns;
 	if (!c.line) // between two calls, each of which takes three seconds if no host answers
