@@ -87,7 +87,7 @@ size_t op_remote_at(const op &o, uint64_t pos, uint64_t *addr, uint64_t *key)
 void op_complete(ep_core *ep, op &o)
 {
 	if (PGAS_UNLIKELY(o.waiter) && o.waiter->landing) {
-		const hmem_landing &l = *o.waiter->landing;
+		const hmem_state &l = *o.waiter->landing;
 		if (!o.status)
 			o.status = hmem_land(l);
 		if (o.waiter != &l.waiter && tell_waiter(ep, o))

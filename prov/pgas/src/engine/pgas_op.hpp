@@ -11,6 +11,7 @@
 
 #include <sys/uio.h>
 
+#include <memory>
 #include <vector>
 
 #include <rdma/fi_atomic.h>
@@ -29,14 +30,19 @@ struct wire_ep;
 
 enum class op_kind : uint8_t { write, read, amo, send, pull };
 
+// What an operation keeps about its device buffers (pgas_hmem.hpp).
+struct hmem_state;
+struct hmem_state_delete {
+	void operator()(hmem_state *s) const noexcept;
+};
+
 // On the stack of the waiting call; changed under the domain's lock.
-struct hmem_landing;
 struct op_waiter {
 	bool reusable = false; // a write that waits for its source only; its result is reported as usual
 	bool over = false;
 	int status = 0;
-	// The result goes to device memory first (pgas_hmem.hpp). No call waits when this waiter is the landing's own.
-	const hmem_landing *landing = nullptr;
+	// The result goes to device memory first (pgas_hmem.hpp). No call waits when this waiter is the state's own.
+	const hmem_state *landing = nullptr;
 };
 
 // What a wire keeps for an operation that it moves by itself, not by requests. The wire owns it.
@@ -73,15 +79,17 @@ struct op {
 	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
 	uint32_t in_flight = 0;       // pieces requested and not answered yet
 	int status = 0;
-	std::vector<char> copy;   // source bytes of an injected operation that must wait
+	std::vector<char> copy;   // source bytes of an injected operation that must wait, or copies of device memory
 	wire_op *moved = nullptr; // its wire moves it by itself; null: requests do
-	bool direct = false;      // `copy` begins with hmem_direct (pgas_hmem.hpp)
+	bool direct = false;      // its wire transfers the device buffers in `hmem` directly
 	bool unsent = false;      // counted in peer::unsent: some pieces are not requested yet
 	bool late_data = false; // done except for the cq data, for which the target had no room; counted in peer::late
 	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
 	completion rx_result;   // pull: what the receive will report
 	uint64_t peer_op = 0;   // pull: the sender's operation
 	op_waiter *waiter = nullptr;
+	// Null: neither its wire nor its result needs its device buffers.
+	std::unique_ptr<hmem_state, hmem_state_delete> hmem;
 };
 
 // The result of submitting an operation to a wire, or -FI_E*. -FI_EAGAIN: nothing was done, try again.

@@ -75,6 +75,7 @@ void op_list::remove(op &o)
 		std::unique_ptr<node>{n}.reset();
 		return;
 	}
+	n->hmem.reset();
 	n->copy.clear();
 	if (n->copy.capacity() > kCopyBytesMost)
 		n->copy = {};

@@ -256,9 +256,14 @@ int hmem_scatter(const hmem_list &dst, const char *src, size_t len)
 	return 0;
 }
 
-int hmem_land(const hmem_landing &l)
+int hmem_land(const hmem_state &s)
 {
-	return hmem_scatter(l.list, l.bytes, l.len);
+	return hmem_scatter(s.buffers, s.bytes, s.len);
+}
+
+void hmem_state_delete::operator()(hmem_state *s) const noexcept
+{
+	std::unique_ptr<hmem_state>{s}.reset();
 }
 
 void hmem_land(rx_entry *parent, completion &c)

@@ -68,24 +68,15 @@ int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &
 int hmem_gather(const hmem_list &src, char *dst, size_t len);
 int hmem_scatter(const hmem_list &dst, const char *src, size_t len);
 
-// Destination of an operation's result once it is complete; it lies in op::copy, before the bytes.
-struct hmem_landing {
-	op_waiter waiter; // op::waiter points here
-	hmem_list list;
-	const char *bytes;
-	size_t len;
+// What an operation keeps about its device buffers (op::hmem).
+struct hmem_state {
+	hmem_list buffers; // op::direct: those that its wire transfers; otherwise the destination of its result
+	const char *bytes = nullptr; // in op::copy: the result until the operation is complete
+	size_t len = 0;
+	op_waiter waiter; // op::waiter points here if the result lands and no call waits
 };
-int hmem_land(const hmem_landing &l);
-
-// For an operation whose wire transfers its device buffers directly: the buffers, at the beginning of op::copy.
-struct hmem_direct {
-	hmem_list buffers;
-};
-inline const hmem_direct &direct_of(const op &o)
-{
-	return *reinterpret_cast<const hmem_direct *>(o.copy.data());
-}
-int hmem_stage(op &o); // it must use copies in host memory after all
+int hmem_land(const hmem_state &s);
+int hmem_stage(op &o); // an operation with `direct` must use copies in host memory after all
 
 // The same for a received message: the parent of an entry whose buffer is `bytes`. Unlike other parents it is not
 // `multi`.

@@ -15,17 +15,21 @@ namespace {
 
 constexpr size_t kAlign = 16; // of elements of any type
 
-// Creates the hmem_landing in op::copy and returns the room for the result after it.
-char *make_landing(op &o, const hmem_list &result)
+void make_state(op &o, const hmem_list &buffers)
 {
-	char *pos = o.copy.data() + round_up(sizeof(hmem_landing), kAlign);
-	auto *l = new (o.copy.data()) hmem_landing{{}, result, pos, o.len};
-	l->waiter.landing = l;
-	if (o.waiter)
-		o.waiter->landing = l;
-	else
-		o.waiter = &l->waiter;
-	return pos;
+	o.hmem.reset(std::make_unique<hmem_state>().release());
+	o.hmem->buffers = buffers;
+}
+
+// The result of an operation with a state arrives in `bytes`, and lands in the state's buffers when it is complete.
+void land_later(op &o, const char *bytes)
+{
+	hmem_state &s = *o.hmem;
+	s.bytes = bytes;
+	s.len = o.len;
+	if (!o.waiter)
+		o.waiter = &s.waiter;
+	o.waiter->landing = &s;
 }
 
 // Replaces the device memory buffers of an operation by copies that it owns. result: the final destination of the bytes
@@ -47,9 +51,9 @@ int stage(op &o, const hmem_descriptors &d, hmem_list &result)
 		cmp.any = cmp.count;
 		o.flags &= ~FI_INJECT;
 	}
-	const size_t room = round_up(o.len, kAlign), before = result.any ? round_up(sizeof(hmem_landing), kAlign) : 0;
-	o.copy.resize(before + room * ((result.any ? 1 : 0) + (input.any ? 1 : 0) + (cmp.any ? 1 : 0)));
-	char *pos = o.copy.data() + before;
+	const size_t room = round_up(o.len, kAlign);
+	o.copy.resize(room * ((result.any ? 1 : 0) + (input.any ? 1 : 0) + (cmp.any ? 1 : 0)));
+	char *pos = o.copy.data();
 	const auto take = [&](const hmem_list &list, iovec *iov, size_t &count) {
 		iov[0] = {pos, o.len};
 		count = 1;
@@ -57,7 +61,8 @@ int stage(op &o, const hmem_descriptors &d, hmem_list &result)
 		return &list == &result ? 0 : hmem_gather(list, static_cast<char *>(iov[0].iov_base), o.len);
 	};
 	if (result.any) {
-		make_landing(o, result);
+		make_state(o, result);
+		land_later(o, pos);
 		err = take(result, reads ? o.iov : o.res, reads ? o.iov_count : o.res_count);
 	}
 	if (input.any)
@@ -87,8 +92,7 @@ int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
 	}
 	if (err || !p->wire->rma_direct || !p->wire->rma_direct(*p->owner, *p, o, buffers))
 		return 0;
-	o.copy.resize(sizeof(hmem_direct));
-	new (o.copy.data()) hmem_direct{buffers};
+	make_state(o, buffers);
 	o.direct = true;
 	return 0;
 }
@@ -117,14 +121,14 @@ int hmem_submit(fid_ep *f, fi_addr_t addr, op &o, const hmem_descriptors &d)
 
 int hmem_stage(op &o)
 {
-	const hmem_list buffers = direct_of(o).buffers;
-	const bool reads = o.kind == op_kind::read;
 	o.direct = false;
-	o.copy.resize((reads ? round_up(sizeof(hmem_landing), kAlign) : 0) + o.len);
-	char *pos = reads ? make_landing(o, buffers) : o.copy.data();
-	o.iov[0] = {pos, o.len};
+	o.copy.resize(o.len);
+	o.iov[0] = {o.copy.data(), o.len};
 	o.iov_count = 1;
-	return reads ? 0 : hmem_gather(buffers, pos, o.len);
+	if (o.kind != op_kind::read)
+		return hmem_gather(o.hmem->buffers, o.copy.data(), o.len);
+	land_later(o, o.copy.data());
+	return 0;
 }
 
 hmem_injected::hmem_injected(fid_ep *f, const void *src, size_t len) : buf(src)

@@ -80,7 +80,7 @@ int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **o
 // If a region guaranteed the buffer's lifetime and closed meanwhile, the memory is registered for this one transfer.
 bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err)
 {
-	const hmem_list &b = direct_of(o).buffers;
+	const hmem_list &b = o.hmem->buffers;
 	const size_t i = buffer_at(o, o.sent);
 	if (!b.kinds[i])
 		return false;
