@@ -90,7 +90,7 @@ int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
 		ep_progress(ep); // a connection is in progress: the wire is not known yet
 		return err;
 	}
-	if (err || !p->wire->rma_direct || !p->wire->rma_direct(*p->owner, *p, o, buffers))
+	if (err || !p->wire->rma_direct(*p->owner, *p, o, buffers))
 		return 0;
 	make_state(o, buffers);
 	o.direct = true;
