@@ -20,7 +20,7 @@ host=$1
 shift
 # cat lives until the caller closes its end; it must not keep the caller's stderr open after nc has ended
 exec 3<&0
-exec "$busybox" nc -w 20 "$host" $port < <(
+exec "$busybox" nc -w 60 "$host" $port < <(
 	base64 -w 0 <<<"$*"
 	echo
 	exec cat <&3 2>/dev/null
