@@ -145,10 +145,10 @@ struct spread {
 		const size_t pieces = (bytes + kBcastPiece - 1) / kBcastPiece;
 		// along a chain each leader sends everything once; in a tree the first piece takes fewer hops
 		const bool chain = static_cast<size_t>(hosts) <= 4 || pieces >= 4 * static_cast<size_t>(hosts);
-		int above = 1, span = chain ? 2 : 1;
-		while (!chain && span < hosts && !(index & span))
-			span *= 2;
-		above = chain ? 1 : span;
+		int bit = 1; // the lowest set bit of my index: in a tree, the parent has it cleared
+		while (bit < hosts && !(index & bit))
+			bit *= 2;
+		const int to_parent = chain ? 1 : bit, to_farthest_child = chain ? 1 : bit / 2;
 		for (size_t i = 0; i < pieces; i++) {
 			const size_t off = i * kBcastPiece, len = std::min(kBcastPiece, bytes - off);
 			if (t.me != leader) {
@@ -156,8 +156,8 @@ struct spread {
 				continue;
 			}
 			if (index)
-				await_member(t, who(index - above));
-			for (int step = span / 2; step; step /= 2)
+				await_member(t, who(index - to_parent));
+			for (int step = to_farthest_child; step; step /= 2)
 				if (index + step < hosts)
 					push_and_tell(t, who(index + step), dest + off, have() + off, len);
 			each_local(leader, [&](int j) { notify_member(t, j); });

@@ -449,6 +449,13 @@ void test_teams_every_algorithm_gives_the_same(void **)
 			how.forced = forced;
 			assert_int_equal(run(how, everything), 0);
 		}
+	// more hosts than a chain of leaders has: pieces of a broadcast go along a tree
+	job many;
+	many.size = 7;
+	many.per_host = 1;
+	many.forced = ways[3];
+	assert_true(many.forced.bcast == bcast_algorithm::two_level);
+	assert_int_equal(run(many, everything), 0);
 }
 
 void test_teams_agreed_by_bitmask_are_the_same(void **)
