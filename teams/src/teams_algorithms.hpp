@@ -5,6 +5,8 @@
 
 #include <teams/teams_coll.hpp>
 
+#include <algorithm>
+
 namespace pgas::teams {
 
 // --- small things ----------------------------------------------------------------------------------------------------
@@ -19,6 +21,21 @@ inline void copy_own(void *dest, const void *source, size_t bytes)
 {
 	if (dest != source && bytes)
 		memmove(dest, source, bytes);
+}
+
+struct range {
+	size_t begin, end; // elements
+};
+
+// Part `index` of `parts` equal ones, in whole cache lines as far as the array's alignment allows, so that two members
+// do not write into one line.
+inline range part_of(range all, int index, int parts, size_t size)
+{
+	const size_t in_line = size < kLine ? kLine / size : 1, n = all.end - all.begin;
+	size_t each = (n + static_cast<size_t>(parts) - 1) / static_cast<size_t>(parts);
+	each = (each + in_line - 1) / in_line * in_line;
+	const size_t begin = std::min(n, static_cast<size_t>(index) * each);
+	return {all.begin + begin, all.begin + std::min(n, begin + each)};
 }
 
 // --- choice ----------------------------------------------------------------------------------------------------------

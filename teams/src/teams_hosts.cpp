@@ -4,6 +4,7 @@
 // only buffers, since they are ready before any member calls; nothing is staged. On one host the same code runs through
 // mapped memory, which is how it is tested: with simulated hosts, and with forced algorithms.
 #include "teams_algorithms.hpp"
+#include "teams_host_plan.hpp"
 #include "teams_signal.hpp"
 
 #include <algorithm>
@@ -143,6 +144,7 @@ struct spread {
 	{
 		const int hosts = t.hosts, index = wrap(t.host[t.me] - t.host[root], hosts);
 		const size_t pieces = (bytes + kBcastPiece - 1) / kBcastPiece;
+		const host_plan &plan = host_plan_of(t);
 		// along a chain each leader sends everything once; in a tree the first piece takes fewer hops
 		const bool chain = static_cast<size_t>(hosts) <= 4 || pieces >= 4 * static_cast<size_t>(hosts);
 		int bit = 1; // the lowest set bit of my index: in a tree, the parent has it cleared
@@ -160,12 +162,12 @@ struct spread {
 			for (int step = to_farthest_child; step; step /= 2)
 				if (index + step < hosts)
 					push_and_tell(t, who(index + step), dest + off, have() + off, len);
-			each_local(leader, [&](int j) { notify_member(t, j); });
+			plan.each_other_local(t.me, [&](int j) { notify_member(t, j); });
 		}
 		if (t.me != leader)
 			notify_member(t, leader); // it may change what I copied from
 		else
-			each_local(leader, [&](int j) { await_member(t, j); });
+			plan.each_other_local(t.me, [&](int j) { await_member(t, j); });
 	}
 
 	void copy_from_leader(int leader, size_t off, size_t len) const
@@ -173,14 +175,6 @@ struct spread {
 		await_member(t, leader);
 		const char *src = leader == root ? source : dest;
 		copy_own(dest + off, view(t, leader, src + off, len, dest + off), len);
-	}
-
-	template <class Body>
-	void each_local(int leader, Body &&body) const
-	{
-		for (int j = 0; j < t.size; j++)
-			if (j != leader && t.host[j] == t.host[leader])
-				body(j);
 	}
 
 	void two_level() const

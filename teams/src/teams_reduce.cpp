@@ -26,25 +26,10 @@ void fold_lines(team &t, const reduction &op, void *dest, size_t elements, int c
 	op.fold(dest, t.rows, static_cast<size_t>(count), elements);
 }
 
-struct range {
-	size_t begin, end; // elements
-};
-
-// Shares are whole cache lines, as far as the array's alignment allows, so that members do not write into one line.
-range share_of(const team &t, size_t elements, size_t size)
-{
-	const auto n = static_cast<size_t>(t.size), me = static_cast<size_t>(t.me);
-	const size_t in_line = size < kLine ? kLine / size : 1;
-	size_t each = (elements + n - 1) / n;
-	each = (each + in_line - 1) / in_line * in_line;
-	const size_t begin = std::min(elements, me * each);
-	return {begin, std::min(elements, begin + each)};
-}
-
 template <class Body>
 void for_pieces(const team &t, const reduction &op, size_t elements, Body &&body)
 {
-	const range mine = share_of(t, elements, op.size);
+	const range mine = part_of({0, elements}, t.me, t.size, op.size);
 	const size_t step = kPiece / op.size;
 	for (size_t pos = mine.begin; pos < mine.end; pos += step)
 		body(pos * op.size, std::min(step, mine.end - pos));

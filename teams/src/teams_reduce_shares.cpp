@@ -34,20 +34,6 @@ namespace {
 
 constexpr size_t kFoldBytes = 8 * 1024; // stays in the first-level cache
 
-struct range {
-	size_t begin, end; // elements
-};
-
-// Part `index` of `parts` equal ones, in whole cache lines, so that two members do not write into one line.
-range part_of(range all, int index, int parts, size_t size)
-{
-	const size_t in_line = size < kLine ? kLine / size : 1, n = all.end - all.begin;
-	size_t each = (n + static_cast<size_t>(parts) - 1) / static_cast<size_t>(parts);
-	each = (each + in_line - 1) / in_line * in_line;
-	const size_t begin = std::min(n, static_cast<size_t>(index) * each);
-	return {all.begin + begin, all.begin + std::min(n, begin + each)};
-}
-
 // One member's work on one reduction.
 class share_work {
 public:
