@@ -15,12 +15,12 @@
 // while those before them are folded:
 //
 //   message m = step * segments + segment;  m leaves when m - segments has arrived and been folded,
-//   and at most kSlots messages ahead of the arrivals
+//   and at most kRingSlots messages ahead of the arrivals
 //
-// Messages of the first half go through kSlots pieces of the right neighbour's staging memory. A slot is free again
+// Messages of the first half go through kRingSlots pieces of the right neighbour's staging memory. A slot is free again
 // when the neighbour says so (signal_ready). Nobody waits in a circle: whoever sends message m waits for the neighbour
-// to fold message m - kSlots, and the neighbour folds that one before it sends its own message m. Results go straight
-// into the neighbour's dest. All slots are free again when the reduction ends.
+// to fold message m - kRingSlots, and the neighbour folds that one before it sends its own message m. Results go
+// straight into the neighbour's dest. All slots are free again when the reduction ends.
 //
 // reduce_algorithm::ring makes each member a host of its own: one ring of all members.
 #include "teams_host_plan.hpp"
