@@ -7,6 +7,7 @@
 // core to the one they wait for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pgas {
@@ -21,14 +22,15 @@ constexpr uint32_t far_polls(bool crowded)
 	return crowded ? 20 : 4000;
 }
 
-// One sleep of a loop that has done all its polls. sleep(ns) returns true when something arrived.
+// One sleep of a loop that has done all its polls. sleep(ns) returns true when something arrived. A wait may have begun
+// before there were far peers, so its counter may be far beyond the last sleep.
 template <class Sleep>
 void far_nap(uint32_t &polls, bool crowded, Sleep &&sleep)
 {
 	constexpr uint64_t kNapNs = 100'000;
 	constexpr uint32_t kNapsPerStep = 4, kSteps = 5;
-	const uint32_t busy_polls = far_polls(crowded), naps = polls - busy_polls;
-	polls += naps < kNapsPerStep * kSteps;
+	const uint32_t busy_polls = far_polls(crowded), naps = std::min(polls - busy_polls, kNapsPerStep * kSteps);
+	polls = busy_polls + std::min(naps + 1, kNapsPerStep * kSteps);
 	if (sleep(crowded ? kNapNs << naps / kNapsPerStep : kNapNs))
 		polls = busy_polls;
 }
