@@ -181,9 +181,12 @@ struct scaling {
 	std::vector<int> pes;
 	words libraries; // the first is compared with the second
 	std::vector<column> columns;
+	std::string about{}; // where it was measured
 
 	const column &at(size_t library, size_t k) const { return columns[library * pes.size() + k]; }
 };
 int write_scaling(const command_line &line, const scaling &s);
+// Reads a table that write_scaling() has printed: the rows of `s` that it has. False: it is no such table.
+bool read_scaling(const std::string &name, scaling &s);
 
 } // namespace bench

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The same rows with increasing numbers of PEs: a table with a line per library, and a small plot per row.
+// The same rows with increasing numbers of PEs: a table with a line per library, and a small plot per row. A table that
+// was written before can be read again, to draw some of its rows.
 #include "compare.hpp"
 
 #include <pgas/pgas_svg.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 namespace bench {
 namespace {
 
 constexpr double kWide = 250, kHigh = 170, kLeft = 46, kRight = 14, kAbove = 28, kBelow = 26, kTop = 52;
 constexpr size_t kAcross = 4;
+constexpr int kLabelWide = 30, kLibraryWide = 12; // columns of the table
 
 struct plot { // of one row: maps its values to coordinates
 	const scaling &s;
@@ -77,18 +81,19 @@ void draw_row(picture &out, const plot &p, const row &r)
 void write_table(std::FILE *out, const scaling &s)
 {
 	const std::vector<row> &rows = s.rows;
-	fprintf(out, "%-30s %-12s", "best, in ns", "PEs");
+	fprintf(out, "%-*s %-*s", kLabelWide, "best, in ns", kLibraryWide, "PEs");
 	for (const int n : s.pes)
 		fprintf(out, "%12d", n);
-	fprintf(out, "\n%-30s %-12s", "", "log2, grown");
+	fprintf(out, "\n%-*s %-*s", kLabelWide, "", kLibraryWide, "log2, grown");
 	for (const int n : s.pes)
 		fprintf(out, "%12.2f", std::log2(n) / std::log2(s.pes.front()));
 	fputc('\n', out);
 	for (size_t i = 0; i < rows.size(); i++) {
 		const row &r = rows[i];
-		fprintf(out, "%s%-30s", i && rows[i - 1].group != r.group ? "\n" : "", r.label.c_str());
+		fprintf(out, "%s%-*s", i && rows[i - 1].group != r.group ? "\n" : "", kLabelWide, r.label.c_str());
 		for (size_t library = 0; library < s.libraries.size(); library++) {
-			fprintf(out, "%*s %-12s", library ? 30 : 0, "", s.libraries[library].c_str());
+			fprintf(out, "%*s %-*s", library ? kLabelWide : 0, "", kLibraryWide,
+				s.libraries[library].c_str());
 			for (size_t k = 0; k < s.pes.size(); k++) {
 				const double v = s.at(library, k).best(r);
 				v > 0 ? fprintf(out, "%12.*f", v < 1000 ? 1 : 0, v) : fprintf(out, "%12s", "-");
@@ -96,13 +101,13 @@ void write_table(std::FILE *out, const scaling &s)
 			fputc('\n', out);
 		}
 		const double first = s.at(0, 0).best(r);
-		fprintf(out, "%30s %-12s", "", "grown");
+		fprintf(out, "%*s %-*s", kLabelWide, "", kLibraryWide, "grown");
 		for (size_t k = 0; k < s.pes.size(); k++)
 			fprintf(out, "%12.2f", first > 0 ? s.at(0, k).best(r) / first : 0);
 		fputc('\n', out);
 		if (s.libraries.size() < 2)
 			continue;
-		fprintf(out, "%30s %-12s", "", "times faster");
+		fprintf(out, "%*s %-*s", kLabelWide, "", kLibraryWide, "times faster");
 		for (size_t k = 0; k < s.pes.size(); k++) {
 			const double v = speedup(r, s.at(0, k), s.at(1, k));
 			v > 0 ? fprintf(out, "%11.2fx", v) : fprintf(out, "%12s", "-");
@@ -137,11 +142,13 @@ std::string draw(const scaling &s)
 		     height = kTop + kHigh * static_cast<double>(down);
 	picture out;
 	out.text(8, 20, "Time by number of PEs", {{"font-size", 14}, {"font-weight", "bold"}});
-	out.text(8, 36, "one host; best samples; both scales logarithmic", {{"font-size", 10}, {"fill", "#666"}});
+	out.text(8, 36,
+		 (s.about.empty() ? "one host" : s.about) + "; best samples; both scales logarithmic; lower is better",
+		 {{"font-size", 10}, {"fill", "#666"}});
 	for (size_t library = 0; library < s.libraries.size(); library++) {
-		const double x = 300 + 110 * static_cast<double>(library);
-		out.rect(x, 27, 10, 10, {{"fill", kColours[library % 4]}});
-		out.text(x + 14, 36, s.libraries[library]);
+		const double x = 200 + 90 * static_cast<double>(library);
+		out.rect(x, 11, 10, 10, {{"fill", kColours[library % 4]}});
+		out.text(x + 14, 20, s.libraries[library]);
 	}
 	for (size_t i = 0; i < s.rows.size(); i++) {
 		double low = 1e300, high = 0;
@@ -159,7 +166,76 @@ std::string draw(const scaling &s)
 		{width, height, {{"font-family", "sans-serif"}, {"font-size", 11}, {"fill", "#222"}}, "#fff"});
 }
 
+std::string trimmed(const std::string &text)
+{
+	const size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
+	return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+// A line of the table: label, library, and a number for each number of PEs.
+struct table_line {
+	std::string label, library;
+	words numbers;
+
+	explicit table_line(const std::string &line)
+	{
+		const size_t after = kLabelWide + 1 + kLibraryWide;
+		if (line.size() <= after)
+			return;
+		label = trimmed(line.substr(0, kLabelWide));
+		library = trimmed(line.substr(kLabelWide, after - kLabelWide));
+		std::istringstream rest(line.substr(after));
+		for (std::string one; rest >> one;)
+			numbers.push_back(one);
+	}
+};
+
+bool read_head(std::istream &file, scaling &s)
+{
+	std::string line;
+	std::getline(file, line);
+	for (const std::string &n : table_line(line).numbers)
+		s.pes.push_back(atoi(n.c_str()));
+	std::getline(file, line); // how much the logarithm has grown
+	return s.pes.size() > 1 && std::ranges::min(s.pes) > 1 && file.good();
+}
+
+void add_samples(scaling &s, size_t library, const row &r, const words &numbers)
+{
+	for (size_t k = 0; k < s.pes.size(); k++)
+		if (const double v = atof(numbers[k].c_str()); v > 0)
+			s.columns[library * s.pes.size() + k].by_row[r.name].values = {v};
+}
+
 } // namespace
+
+bool read_scaling(const std::string &name, scaling &s)
+{
+	std::ifstream file(name);
+	if (!file || !read_head(file, s))
+		return false;
+	const row *current = nullptr;
+	for (std::string text; std::getline(file, text);) {
+		const table_line line(text);
+		if (!line.label.empty()) {
+			const auto found = std::ranges::find(s.rows, line.label, &row::label);
+			current = found == s.rows.end() ? nullptr : &*found;
+		}
+		const bool is_derived = line.library == "grown" || line.library == "times faster";
+		if (is_derived || line.numbers.size() != s.pes.size())
+			continue;
+		const auto library =
+			static_cast<size_t>(std::ranges::find(s.libraries, line.library) - s.libraries.begin());
+		if (library == s.libraries.size()) {
+			s.libraries.push_back(line.library);
+			s.columns.resize(s.columns.size() + s.pes.size());
+		}
+		if (current)
+			add_samples(s, library, *current, line.numbers);
+	}
+	std::erase_if(s.rows, [&](const row &r) { return s.columns.empty() || s.at(0, 0).best(r) <= 0; });
+	return !s.rows.empty();
+}
 
 int write_scaling(const command_line &line, const scaling &s)
 {

@@ -14,7 +14,7 @@ using bench::column_of;
 using bench::words;
 
 struct arguments {
-	std::string oshcc, pes_text = "2";
+	std::string oshcc, pes_text = "2", table, about;
 	std::vector<int> pes;
 	bool alone = false, not_inlined = false, caches = false;
 };
@@ -36,6 +36,8 @@ void add_options(bench::command_line &line, arguments &a)
 		   "Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)", a.oshcc);
 	line.flag("--alone", "leave Open MPI out", a.alone);
 	line.flag("--no-inline", "leave out the column compiled with oshcc --inline", a.not_inlined);
+	line.value("--from", "FILE", "measure nothing: read the table of a run with several numbers of PEs", a.table);
+	line.value("--about", "TEXT", "where it was measured, for the picture of several numbers of PEs", a.about);
 	line.flag("--caches", "collectives that never and that always store around the caches, one number of PEs",
 		  a.caches);
 }
@@ -44,7 +46,7 @@ void add_options(bench::command_line &line, arguments &a)
 bool check_options(arguments &a)
 {
 	a.pes = numbers(a.pes_text);
-	a.alone = a.alone || a.caches;
+	a.alone = a.alone || a.caches || !a.table.empty();
 	return !(a.caches && a.pes.size() > 1) && std::ranges::min(a.pes) >= 2;
 }
 
@@ -83,7 +85,7 @@ struct programs {
 int compare_growth(const bench::command_line &line, const arguments &a, const std::string &top, const programs &p,
 		   const std::vector<bench::row> &rows)
 {
-	bench::scaling s{rows, a.pes, {"pgas"}, {}};
+	bench::scaling s{rows, a.pes, {"pgas"}, {}, a.about};
 	for (const int n : a.pes)
 		s.columns.push_back(column_of("pgas", p.ours, our_launcher(top, n)));
 	if (p.has_peer)
@@ -92,6 +94,18 @@ int compare_growth(const bench::command_line &line, const arguments &a, const st
 		s.columns.push_back(column_of("Open MPI", p.theirs, openmpi_on(p.peer, n)));
 	bench::run(line.run, rows, s.columns);
 	bench::explain(rows, s.columns, {"teams"}); // libraries before 1.5 have no teams
+	return bench::write_scaling(line, s);
+}
+
+// Writes some rows of an earlier run again.
+int write_earlier(const bench::command_line &line, const arguments &a, const std::vector<bench::row> &rows)
+{
+	bench::scaling s{rows, {}, {}, {}, a.about};
+	if (!bench::read_scaling(a.table, s)) {
+		fprintf(stderr, "shmem_compare: %s is no table of several numbers of PEs with such rows\n",
+			a.table.c_str());
+		return 1;
+	}
 	return bench::write_scaling(line, s);
 }
 
@@ -142,7 +156,7 @@ int main(int argc, char **argv)
 	if (!bench::compile(top + "/shmem/bin/oshcc", {}, p.ours))
 		return 1;
 	p.has_peer = !p.peer.empty() && !openmpi_on(p.peer, 2).empty() && bench::compile(p.peer, {}, p.theirs);
-	if (!p.has_peer && !a.caches)
+	if (!p.has_peer && !a.caches && a.table.empty())
 		fprintf(stderr, "shmem_compare: %s\n",
 			a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
 	std::vector<bench::row> rows = bench::list_rows({p.ours});
@@ -156,5 +170,7 @@ int main(int argc, char **argv)
 	}
 	if (line.has_listed(rows))
 		return 0;
+	if (!a.table.empty())
+		return write_earlier(line, a, rows);
 	return a.pes.size() > 1 ? compare_growth(line, a, top, p, rows) : compare_libraries(line, a, top, p, rows);
 }

@@ -28,6 +28,16 @@ done
 test "$(grep -c '<polyline' "$work/svg")" -eq 3
 check "the plot has a line for each row"
 check_files
+
+# A table that was printed is read again: the same numbers, and the rows that were asked for.
+good bench/shmem_compare --from "$work/table" --rows sum_1,broadcast_8 --about "some machine" --svg "$work/svg"
+grep -v '^barrier' "$work/table" | grep ' pgas ' >"$work/wanted"
+[ -s "$work/wanted" ] && grep ' pgas ' "$work/out" | cmp -s - "$work/wanted"
+check "... with its numbers"
+[ "$(grep -c '<polyline' "$work/svg")" -eq 2 ] && grep -q 'some machine' "$work/svg"
+check "... and a plot of these rows"
+echo nothing >"$work/table"
+expect 1 'no table of several numbers of PEs' bench/shmem_compare --from "$work/table"
 for wrong in 1 2,1 2, x; do
 	expect 2 '' bench/shmem_compare --pes "$wrong" --quick
 done
