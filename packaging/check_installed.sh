@@ -5,6 +5,9 @@ docdir=$moved$(cd "$top" && installed docdir) modules=$moved$(cd "$top" && insta
 [ -f "$docdir/README.md" ] && [ -f "$docdir/NEWS.md" ] && [ -f "$docdir/examples/hello.c" ] &&
 	cmp "$docdir/LICENSE" "$src/LICENSE"
 check "documents, examples and the licence"
+find "$docdir" -name '*.md' -exec sh -c '. "$0"; dead_links "$@"' "$src/tests/links.sh" {} + >"$work/out"
+[ ! -s "$work/out" ]
+check "links of installed documents lead somewhere"
 
 cat >CMakeLists.txt <<'TEXT'
 cmake_minimum_required(VERSION 3.18)

@@ -5,7 +5,8 @@
 # somewhere; guides are installed.
 set -u
 . "$(dirname "$0")/harness.sh"
-guides='TUTORIAL.md WHICH-PART.md FAQ.md TROUBLESHOOTING.md TUNING.md'
+. "$(dirname "$0")/links.sh"
+guides='TUTORIAL.md GUIDE.md WHICH-PART.md FAQ.md TROUBLESHOOTING.md TUNING.md'
 cd "$src" || exit 99
 # Messages of other programs: fragments that no source of this project contains.
 others='cannot open shared object file|binary file matches|Cannot read module file|fi_getinfo: -61
@@ -35,24 +36,24 @@ for guide in $guides; do
 				--include='*.7' --include='*.1' -e "$name" shmem boot launch prov base counters man ||
 				echo "$guide: $name is nowhere"
 		done >>"$work/out"
-	# options of oshrun
-	grep -o 'oshrun [^`]*' "docs/$guide" | grep -o -e ' --[a-z][a-z-]*' | sort -u | while read -r option; do
-		sed 's/\\-/-/g' man/man1/oshrun.1 man/man1/oshcc.1 | grep -q -w -F -e "$option" ||
-			echo "$guide: oshrun has no $option"
-	done >>"$work/out"
+	# options of oshrun, before the program
+	grep -o 'oshrun [^`]*' "docs/$guide" | sed 's| \./.*||' | grep -o -e ' --[a-z][a-z-]*' | sort -u |
+		while read -r option; do
+			sed 's/\\-/-/g' man/man1/oshrun.1 man/man1/oshcc.1 | grep -q -w -F -e "$option" ||
+				echo "$guide: oshrun has no $option"
+		done >>"$work/out"
 done
 [ ! -s "$work/out" ]
 check "variables and options of the guides exist"
 
-: >"$work/out"
-for page in README.md docs/*.md docs/architecture/*.md; do
-	dir=$(dirname "$page")
-	grep -o '](\([^)#:]*\)[)#]' "$page" | sed 's/^](//; s/[)#]$//' | sort -u | while read -r link; do
-		[ -z "$link" ] || [ -e "$dir/$link" ] || echo "$page: no $link"
-	done >>"$work/out"
-done
+dead_links README.md docs/*.md docs/*/*.md >"$work/out"
 [ ! -s "$work/out" ]
 check "links lead somewhere"
+
+echo 'See [this](README.md) and [that](no/such.md#part).' >"$work/page.md"
+touch "$work/README.md"
+[ "$(dead_links "$work/page.md")" = "$work/page.md: no no/such.md" ]
+check "a link that leads nowhere is seen"
 
 for guide in $guides; do
 	grep -q "docs/$guide" README.md && grep -q "docs/$guide" packaging/Makefile.include

@@ -10,8 +10,10 @@
 #	<!-- commands: run, needs mpirun mpicc -->	where these programs are; after any of the above
 #	<!-- commands: not run: REASON -->		what needs another host, root, the network, or too long
 #
-# A block without one is an error. The script expects the functions document_done STATUS PLACE COMMAND, document_skip
-# PLACE REASON and document_needs PROGRAM...; $? of a list of commands is that of the list, which set -e would not see.
+# A block without one is an error. A block fenced as output has lines that the commands before it have printed, in any
+# order; … stands for any text. The script expects the functions document_done STATUS PLACE COMMAND, document_output
+# PLACE LINE, document_skip PLACE REASON and document_needs PROGRAM...; $? of a list of commands is that of the list,
+# which set -e would not see.
 
 function quote(s) {
 	gsub(/'/, "'\\''", s)
@@ -105,12 +107,14 @@ in_block && !/^$/ && !/^    / { in_block = 0; end_block() }
 	next
 }
 
-# fenced: sh is commands, everything else is not
+# fenced: sh is commands, output is what these print, everything else is neither
 /^```/ {
 	if (fence == "") {
-		fence = $0 == "```sh" ? "commands" : "other"
+		fence = $0 == "```sh" ? "commands" : $0 == "```output" ? "output" : "other"
 		if (fence == "commands")
 			begin_block()
+		if (fence == "output" && (mode == "" || programs != ""))
+			complain("output of commands that may not have run")
 	} else {
 		if (fence == "commands")
 			end_block()
@@ -119,6 +123,8 @@ in_block && !/^$/ && !/^    / { in_block = 0; end_block() }
 	next
 }
 fence == "commands" { command($0); next }
+fence == "output" && mode == "run" { print "document_output " quote(document ":" FNR) " " quote($0) }
+fence == "output" { next }
 fence == "other" { next }
 
 # indented, after a blank line, and not a part of a list

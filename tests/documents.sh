@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# documents.sh: checks that README.md and docs/TUTORIAL.md are right. Sourced after harness.sh:
+# documents.sh: checks that README.md, docs/TUTORIAL.md and docs/GUIDE.md are right. Sourced after harness.sh:
 #
 #	run_documents PLACE PRELUDE
 #
@@ -7,7 +7,7 @@
 # printed, in one bash per document, in a scratch folder that looks like the top of a clone: it has a copy of examples/
 # and, if PLACE is build, a link build to the build tree. documents.awk describes the marks.
 
-documents='README.md docs/TUTORIAL.md'
+documents='README.md docs/TUTORIAL.md docs/GUIDE.md'
 
 run_documents() {
 	_place=$1 _prelude=$2
@@ -30,6 +30,11 @@ run_documents() {
 				printf 'done %s: %s\n' "$2" "$3"
 			}
 			document_skip() { printf 'left out %s: %s\n' "$1" "$2"; }
+			document_output() { # … stands for any text
+				document_line=$(printf '%s\n' "$2" | sed 's/[][\.*^$]/\\&/g; s/…/.*/g')
+				grep -a -q -x -e "$document_line" "$document_log" ||
+					{ printf 'FAILED %s: nothing printed: %s\n' "$1" "$2"; exit 1; }
+			}
 			document_needs() {
 				document_place=$1
 				shift
@@ -47,11 +52,13 @@ run_documents() {
 			say 'echo "the end of the document"'
 		} >"$_scratch.sh"
 		(cd "$_scratch" && $document_user env -i PATH="$PATH" HOME="$_scratch" IPATH_NO_BACKTRACE=1 \
-			CCACHE_DISABLE=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+			document_log="$_scratch.log" CCACHE_DISABLE=1 \
+			OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 			OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR="$_scratch" \
 			FI_PGAS_NET=off ${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
-			timeout -s KILL $((LIMIT * SLOW)) bash "$_scratch.sh") >"$work/out" 2>&1 </dev/null
+			timeout -s KILL $((LIMIT * SLOW)) bash "$_scratch.sh") >"$_scratch.log" 2>&1 </dev/null
 		_status=$?
+		cp "$_scratch.log" "$work/out"
 		[ $_status = 0 ] && [ "$(tail -n 1 "$work/out")" = "the end of the document" ] &&
 			grep -a -q '^done ' "$work/out"
 		check "$_name: $(grep -a -c '^done ' "$work/out") commands, as printed"

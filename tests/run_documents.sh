@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_documents.sh: runs the commands of README.md and docs/TUTORIAL.md in the build tree, in the shell that `.
-# build/env.sh` sets up; run_install.sh runs them again, installed. Also checks that the test detects errors.
+# run_documents.sh: runs the commands of README.md, docs/TUTORIAL.md and docs/GUIDE.md in the build tree, in the shell
+# that `. build/env.sh` sets up; run_install.sh runs them again, installed. Also checks that the test detects errors.
 set -u
 . "$(dirname "$0")/harness.sh"
 src=$(cd "$src" && pwd)
@@ -34,6 +34,12 @@ tried 'text\n\n    true\n' 'page.md:3: commands without a mark' && grep -q '^FAI
 check "commands without a mark are seen"
 tried '<!-- commands: perhaps -->\n\n    true\n' 'unknown mark: perhaps' && grep -q '^FAILED' "$work/verdict"
 check "an unknown mark is seen"
+tried '<!-- commands: run -->\n\n    echo a.b; echo c1d\n\n```output\na.b\nc…d\n```\n' '^done page.md:3'
+grep -q '^ok' "$work/verdict"
+check "output that is shown and printed"
+tried '<!-- commands: run -->\n\n    echo axb\n\n```output\na.b\n```\n' 'FAILED page.md:6: nothing printed: a.b' &&
+	grep -q '^FAILED' "$work/verdict"
+check "output that is shown and not printed is seen"
 tried 'only text\n' 'no commands at all' && grep -q '^FAILED' "$work/verdict"
 check "a page without commands is seen"
 mark='<!-- commands:'

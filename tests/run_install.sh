@@ -245,7 +245,7 @@ check "the smp face answers as a build does"
 . "$src/packaging/check_lists.sh"
 . "$src/packaging/check_installed.sh"
 
-# the commands of README.md and the tutorial, with the tools of the moved installation
+# the commands of README.md, the tutorial and the guide, with the tools of the moved installation
 if [ -z "$flags" ]; then
 	. "$src/tests/documents.sh"
 	LIMIT=240 document_user=$other
