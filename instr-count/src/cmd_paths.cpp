@@ -148,6 +148,19 @@ void demand_agreement(const path_table &table, const path_entry &path, const pat
 	}
 }
 
+// While the kernel does not run the target, the link to it has work to do, and calls take the way that does this work.
+// So a path that exceeds its budget is counted again; only one that always does so is too long.
+path_result run_within_budget(const path_table &table, const path_entry &path, const run_settings &settings,
+			      std::string &note)
+{
+	path_result r = run_path(table, path, settings);
+	for (int again = 0; again < 2 && r.status == path_status::ok && r.over_budget(); again++) {
+		note += format(", was %llu", static_cast<unsigned long long>(r.median));
+		r = run_path(table, path, settings);
+	}
+	return r;
+}
+
 } // namespace
 
 exit_code cmd_check(const words &args)
@@ -157,9 +170,10 @@ exit_code cmd_check(const words &args)
 	path_table table = path_table::load();
 	unsigned passed = 0, failed = 0, skipped = 0;
 	for (const path_entry *path : table.select(opts.words())) {
-		path_result r = run_path(table, *path, settings);
-		std::string why;
+		std::string why, note;
+		path_result r = run_within_budget(table, *path, settings, note);
 		verdict v = judge(r, why);
+		why += note;
 		if (opts.has("--agree") && r.status == path_status::ok)
 			demand_agreement(table, *path, r, settings, v, why);
 		printf("%s %-26s %s\n",
