@@ -17,8 +17,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <random>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 using namespace oshrun;
@@ -202,6 +204,14 @@ void scribble(const job_files &files, rng &random)
 			reinterpret_cast<char *>(&files.view.slot(rank))[i] = static_cast<char>(random());
 }
 
+// oshrun keeps its one board until it ends; here there are thousands.
+void unmap_board(const job_files &files)
+{
+	struct stat board;
+	if (fstat(files.board.get(), &board) != 0 || munmap(files.view.base, static_cast<size_t>(board.st_size)) != 0)
+		_exit(99);
+}
+
 void fuzz_here(unsigned seed)
 {
 	rng random(seed);
@@ -230,6 +240,7 @@ void fuzz_here(unsigned seed)
 		mutate(hello, random, 2);
 		check_hello(kHelloBegin + hello);
 	}
+	unmap_board(files);
 }
 
 // --- this process as an agent ----------------------------------------------------------------------------------------
