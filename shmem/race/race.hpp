@@ -104,8 +104,10 @@ struct group {
 	group() = default;
 	explicit group(shmem_team_t team);
 	group(int start, int log_stride, int size);
-	std::vector<int> pes; // their numbers in the world
-	int me = kNoPe;       // the index of this PE among them; kNoPe: not a member
+	std::vector<int> pes;       // their numbers in the world
+	int me = kNoPe;             // the index of this PE among them; kNoPe: not a member
+	uint64_t team_key = 0;      // tells teams of the same PEs apart; 0: the world's
+	bool is_active_set = false; // which threads may use at the same time
 };
 
 struct collective {
@@ -145,6 +147,14 @@ struct release {
 struct context {
 	shmem_ctx_t *made, gone;
 	void before(const origin &) {}
+	void after(const origin &caller, uint64_t result);
+};
+
+struct split { // makes one team, or two of a grid
+	collective all;
+	shmem_team_t *made[2];
+	split(shmem_team_t parent, shmem_team_t *first, shmem_team_t *second = nullptr);
+	void before(const origin &caller) { all.before(caller); }
 	void after(const origin &caller, uint64_t result);
 };
 

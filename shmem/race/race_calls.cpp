@@ -33,32 +33,23 @@ size_t extent(const span &s)
 	return s.count ? s.bytes + (s.count - 1) * static_cast<size_t>(s.stride < 0 ? -s.stride : s.stride) : 0;
 }
 
-// Checks the program's own buffer against those of operations in flight.
+uintptr_t first_byte(const span &s)
+{
+	const auto begin = reinterpret_cast<uintptr_t>(s.addr);
+	return s.stride < 0 ? begin - (extent(s) - s.bytes) : begin;
+}
+
+// The buffer of a call: checked, and remembered if the call leaves its operation in flight.
 void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uint32_t site_number)
 {
-	if (!s.addr || !s.bytes || !s.count)
-		return;
-	auto begin = reinterpret_cast<uintptr_t>(s.addr);
-	const size_t bytes = extent(s);
-	if (s.stride < 0)
-		begin -= bytes - s.bytes;
-	for (const local_buffer &b : c.locals) {
-		if (!(written || b.written) || b.end <= begin || begin + bytes <= b.begin || s.count > 1)
-			continue;
-		cell other{};
-		other.pe = static_cast<uint32_t>(c.me) & 0xffff;
-		other.what = static_cast<uint32_t>(b.written ? kind::write : kind::read) & 7;
-		other.site = b.site;
-		const uintptr_t low = std::max(begin, b.begin), high = std::min(begin + bytes, b.end);
-		const bool known = shmem_impl_tool_symmetric(reinterpret_cast<const void *>(low), high - low);
-		record_race({written ? kind::write : kind::read, lane, 0, 0, site_number}, other, c.me,
-			    known ? shmem_impl_tool_offset(reinterpret_cast<const void *>(low)) : kPrivate, high - low);
-	}
-	if (!in_flight || s.count > 1)
+	check_local(s, written, lane, site_number);
+	if (!in_flight || s.count != 1 || !s.addr || !s.bytes)
 		return;
 	if (c.locals.size() == kLocals)
 		c.locals.erase(c.locals.begin());
-	c.locals.push_back({begin, begin + bytes, written, lane, site_number});
+	const uintptr_t begin = first_byte(s);
+	c.locals.push_back({begin, begin + extent(s), written, lane, site_number});
+	bound_locals();
 }
 
 } // namespace
@@ -66,6 +57,36 @@ void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uin
 void forget_lanes()
 {
 	g_lanes = {};
+}
+
+// --- buffers of operations in flight ---------------------------------------------------------------------------------
+
+void check_local(const span &s, bool written, uint32_t lane, uint32_t site_number)
+{
+	if (!s.addr || !s.bytes || s.count != 1)
+		return;
+	const uintptr_t begin = first_byte(s), end = begin + extent(s);
+	for (const local_buffer &b : c.locals) {
+		if (!(written || b.written) || b.end <= begin || end <= b.begin)
+			continue;
+		cell other{};
+		other.pe = static_cast<uint32_t>(c.me) & 0xffff;
+		other.what = static_cast<uint32_t>(b.written ? kind::write : kind::read) & 7;
+		other.site = b.site;
+		const uintptr_t low = std::max(begin, b.begin), high = std::min(end, b.end);
+		const bool known = shmem_impl_tool_symmetric(reinterpret_cast<const void *>(low), high - low);
+		record_race({written ? kind::write : kind::read, lane, 0, 0, site_number}, other, c.me,
+			    known ? shmem_impl_tool_offset(reinterpret_cast<const void *>(low)) : kPrivate, high - low);
+	}
+}
+
+void bound_locals()
+{
+	uintptr_t begin = UINTPTR_MAX, end = 0;
+	for (const local_buffer &b : c.locals)
+		begin = std::min(begin, b.begin), end = std::max(end, b.end);
+	pgas_store_relaxed(&c.locals_begin, begin);
+	pgas_store_relaxed(&c.locals_end, end);
 }
 
 // --- lanes -----------------------------------------------------------------------------------------------------------
@@ -249,6 +270,7 @@ void quiet::after(const origin &, uint64_t)
 			add_own_interval(lane, static_cast<uint32_t>(target));
 	}
 	std::erase_if(c.locals, [lane](const local_buffer &b) { return b.lane == lane; });
+	bound_locals();
 	c.changed = true;
 }
 

@@ -190,6 +190,7 @@ void complete(uint32_t lane)
 	c.base[own_lanes() + lane] = c.issued[lane];
 	std::erase_if(c.signals, [lane](const signalled &s) { return s.lane == lane; });
 	std::erase_if(c.locals, [lane](const local_buffer &b) { return b.lane == lane; });
+	bound_locals();
 	prune();
 	c.changed = true;
 	for (size_t i = 0; i < c.fetches.size();) {

@@ -3,9 +3,13 @@
 // The effects of calls by several PEs: barriers and other collectives, allocation, teams; also locks and contexts.
 //
 // A PE that enters a collective leaves the version of its knowledge in a slot of its room, keyed by a name that all
-// members compute alike (a hash of their list) and a count of such calls. A PE that returns reads the slots of those
-// that it knows to have arrived. If another call has reused a slot meanwhile, no harm is done: then the PE's latest
-// version is read.
+// members compute alike (a hash of their list and of the team's key) and a count of such calls. A PE that returns reads
+// the slots of those that it knows to have arrived. If another call has reused a slot meanwhile, no harm is done: then
+// the PE's latest version is read.
+//
+// A team's key is made from its parent's and the number of calls on the parent before the split, so that all members
+// agree on it. Two teams of the same PEs, which threads may use at the same time, thus have counts of their own. Active
+// sets have no key: with threads, the latest versions are read for them.
 //
 // A collective's own accesses to source and dest come after the version that is left in the slot: others may return
 // from the call while this PE is still working on it.
@@ -18,13 +22,29 @@ namespace pgas_tools::race {
 namespace {
 
 std::unordered_map<uint64_t, uint32_t> g_generations;
+std::unordered_map<shmem_team_t, uint64_t> g_team_keys; // guarded by holder, as all that is the checker's
+constexpr uint64_t kOtherTeam = 1;                      // a predefined one
+
+uint64_t mixed(uint64_t name, uint64_t with)
+{
+	return (name ^ with) * 0x100000001b3ull + 0x9e3779b97f4a7c15ull;
+}
 
 uint64_t name_of(const group &who)
 {
-	uint64_t name = who.pes.size();
+	uint64_t name = mixed(who.pes.size(), who.team_key);
 	for (const int pe : who.pes)
-		name = (name ^ static_cast<uint64_t>(pe)) * 0x100000001b3ull + 0x9e3779b97f4a7c15ull;
+		name = mixed(name, static_cast<uint64_t>(pe));
 	return name | 1;
+}
+
+uint64_t key_of(shmem_team_t team)
+{
+	if (team == SHMEM_TEAM_WORLD)
+		return 0;
+	const holder one;
+	const auto found = g_team_keys.find(team);
+	return found == g_team_keys.end() ? kOtherTeam : found->second;
 }
 
 size_t slot_at(uint32_t number, uint32_t generation)
@@ -46,7 +66,8 @@ uint64_t learn_from_slot(int pe, const collective &call)
 {
 	slot there;
 	read_room(pe, slot_at(call.slot, call.generation), &there, sizeof there);
-	const bool is_it = there.key == call.key && there.generation == call.generation && !c.threads;
+	const bool is_it = there.key == call.key && there.generation == call.generation &&
+			   !(c.threads && call.who.is_active_set);
 	if (is_it)
 		learn(pe, there.version);
 	else
@@ -71,6 +92,7 @@ bool is_awaited(const collective &call, int member)
 void forget_meetings()
 {
 	g_generations.clear();
+	g_team_keys.clear();
 }
 
 // --- members ---------------------------------------------------------------------------------------------------------
@@ -81,11 +103,12 @@ group::group(shmem_team_t team)
 	if (count <= 0)
 		return;
 	me = pshmem_team_my_pe(team);
+	team_key = key_of(team);
 	for (int i = 0; i < count; i++)
 		pes.push_back(team == SHMEM_TEAM_WORLD ? i : pshmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD));
 }
 
-group::group(int start, int log_stride, int size)
+group::group(int start, int log_stride, int size) : is_active_set(true)
 {
 	if (start < 0 || log_stride < 0 || log_stride > 30 || size <= 0 ||
 	    start + (static_cast<int64_t>(size - 1) << log_stride) >= c.n_pes)
@@ -223,6 +246,22 @@ void context::after(const origin &, uint64_t result)
 		complete(drop_lane(gone));
 }
 
+split::split(shmem_team_t parent, shmem_team_t *first, shmem_team_t *second)
+	: all(meeting(group(parent))), made{first, second}
+{
+}
+
+void split::after(const origin &caller, uint64_t result)
+{
+	all.after(caller, 0);
+	if (result != 0)
+		return;
+	const holder one;
+	for (uint64_t i = 0; i < 2; i++)
+		if (made[i] && *made[i] != SHMEM_TEAM_INVALID)
+			g_team_keys[*made[i]] = mixed(mixed(all.key, all.generation), i) | 2;
+}
+
 team_end::team_end(shmem_team_t gone) : team(gone), all(meeting(group(gone)))
 {
 }
@@ -233,6 +272,7 @@ void team_end::before(const origin &caller)
 	{
 		const holder one;
 		lanes_of_team(team);
+		g_team_keys.erase(team);
 	}
 	all.before(caller);
 }

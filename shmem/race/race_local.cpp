@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Loads and stores of programs that were compiled with oshcc --check: check_hooks.c reports them here. Only accesses to
-// symmetric memory matter.
+// symmetric memory matter, and to buffers of operations in flight.
 //
 // There are many, and most repeat: a loop loads the same words again. As long as this PE has published nothing new, its
 // accesses can share one number, and an access that was entered with that number needs no second check: later accesses
@@ -47,9 +47,17 @@ using namespace pgas_tools::race;
 extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(const void *addr, size_t bytes, int how,
 									       const void *where) noexcept
 {
-	if (!g_on || how < 0 || how > 3 || !bytes || !shmem_impl_tool_symmetric(addr, bytes))
+	if (!g_on || how < 0 || how > 3 || !bytes)
+		return;
+	const bool is_symmetric = shmem_impl_tool_symmetric(addr, bytes), is_local = may_be_local(addr, bytes);
+	if (!is_symmetric && !is_local)
 		return;
 	const holder one;
+	const origin place{pgas_tools::kMemoryAccess, where};
+	if (is_local)
+		check_local({addr, bytes}, is_write(kKinds[how]), 0, site_of(place));
+	if (!is_symmetric)
+		return;
 	const bool atomic = is_atomic(kKinds[how]);
 	const bool is_new = c.issued[0] == c.published || atomic;
 	const uint32_t number = c.issued[0] + (is_new ? 1 : 0);
@@ -65,7 +73,7 @@ extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(c
 	else if (atomic)
 		release_by(addr);
 	// only this PE waits on its words, so the version is not used
-	touch(kKinds[how], c.me, {addr, bytes}, 0, c.version, site_of({pgas_tools::kMemoryAccess, where}));
+	touch(kKinds[how], c.me, {addr, bytes}, 0, c.version, site_of(place));
 	finish_calls();
 	if (atomic && !learns)
 		learn_of_word(c.me, shmem_impl_tool_offset(addr), bytes, false);

@@ -169,6 +169,7 @@ struct checker {
 	uint32_t published = 0; // number in lane 0 in the last snapshot
 	bool changed = true;    // since the last snapshot
 	std::vector<local_buffer> locals;
+	uintptr_t locals_begin = 0, locals_end = 0; // all of them are in there; read without the mutex
 	std::vector<pending_fetch> fetches;
 	uint64_t checked = 0;
 };
@@ -260,6 +261,14 @@ void name_place(uint64_t offset, char (&text)[64]);
 void report(bool early);
 void record_race(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes);
 // race_calls.cpp
+// Checks an access of this PE to memory of its own against the buffers of operations in flight.
+void check_local(const span &s, bool written, uint32_t lane, uint32_t site_number);
+void bound_locals();                                     // after c.locals has changed
+inline bool may_be_local(const void *addr, size_t bytes) // whether such a buffer may be there
+{
+	const auto begin = reinterpret_cast<uintptr_t>(addr);
+	return begin < pgas_load_relaxed(&c.locals_end) && pgas_load_relaxed(&c.locals_begin) < begin + bytes;
+}
 uint32_t lane_of(shmem_ctx_t ctx);
 void add_lane(shmem_ctx_t ctx);
 uint32_t drop_lane(shmem_ctx_t ctx);

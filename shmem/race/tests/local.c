@@ -6,6 +6,7 @@
 #include <shmem.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static long data[64], flag, sum;
@@ -41,13 +42,12 @@ static void store_untold(int me, int fixed)
 static void copy_untold(int me, int fixed)
 {
 	static char text[sizeof data];
-	volatile size_t bytes = sizeof data; /* a call, not a few loads */
 	if (me == 0)
 		shmem_long_p(data + 9, 1, 1); /* copy_untold: one */
 	if (fixed)
 		shmem_barrier_all();
 	if (me == 1) {
-		memcpy(text, data, bytes); /* copy_untold: two */
+		memcpy(text, data, sizeof text); /* copy_untold: two */
 		sum += text[0];
 	}
 }
@@ -67,6 +67,56 @@ static void source_stored(int me, int fixed)
 	shmem_ctx_destroy(ctx);
 }
 
+/* A copy of a size that compilers make a load and a store of. */
+static void word_untold(int me, int fixed)
+{
+	long mine;
+	if (me == 0)
+		shmem_long_p(data + 9, 1, 1); /* word_untold: one */
+	if (fixed)
+		shmem_barrier_all();
+	if (me == 1) {
+		memcpy(&mine, data + 9, sizeof mine); /* word_untold: two */
+		sum += mine;
+	}
+}
+
+/* Buffers of this PE's own operations, which are theirs until quiet. Elements of local arrays clang does not report. */
+static void source_changed(int me, int fixed)
+{
+	long *mine = calloc(8, sizeof *mine);
+	if (me == 0)
+		shmem_long_put_nbi(data, mine, 8, 1); /* source_changed: one */
+	if (fixed)
+		shmem_quiet();
+	mine[7] = me; /* source_changed: two */
+	shmem_quiet();
+	free(mine);
+}
+
+static void result_read(int me, int fixed)
+{
+	long *mine = calloc(8, sizeof *mine);
+	if (me == 0)
+		shmem_long_get_nbi(mine, data, 8, 1); /* result_read: one */
+	if (fixed)
+		shmem_quiet();
+	sum += mine[3]; /* result_read: two */
+	shmem_quiet();
+	free(mine);
+}
+
+static void fetched_read(int me, int fixed)
+{
+	long mine = 0;
+	if (me == 0)
+		shmem_long_atomic_fetch_inc_nbi(&mine, data, 1); /* fetched_read: one */
+	if (fixed)
+		shmem_quiet();
+	sum += mine; /* fetched_read: two */
+	shmem_quiet();
+}
+
 /* Atomics of the program and of OpenSHMEM; that they order is believed, so the counterpart is the other way round. */
 static void atomic_and_put(int me, int fixed)
 {
@@ -83,10 +133,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(int me, int fixed);
-	} cases[] = {{"load_too_early", load_too_early},
-		     {"store_untold", store_untold},
-		     {"copy_untold", copy_untold},
-		     {"source_stored", source_stored},
+	} cases[] = {{"load_too_early", load_too_early}, {"store_untold", store_untold},
+		     {"copy_untold", copy_untold},       {"word_untold", word_untold},
+		     {"source_changed", source_changed}, {"result_read", result_read},
+		     {"fetched_read", fetched_read},     {"source_stored", source_stored},
 		     {"atomic_and_put", atomic_and_put}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		if (argc < 2) {

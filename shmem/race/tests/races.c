@@ -3,6 +3,7 @@
 #include "races.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 long data[ROOM], result[ROOM], flags[8], counters[8], locks[4];
@@ -26,7 +27,8 @@ int main(int argc, char **argv)
 		if (argc < 2) {
 			puts(c->name);
 		} else if (strcmp(c->name, argv[1]) == 0) {
-			shmem_init();
+			int level = getenv("RACES_THREADS") ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE;
+			shmem_init_thread(level, &level);
 			const struct race_job job = {shmem_my_pe(), shmem_n_pes(), argc > 2};
 			c->run(&job);
 			shmem_barrier_all();

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The race check finds every race of races.h, with both places and nothing else, and reports nothing in the same
-# programs without the mistake; with mapped memory, unmapped, and over the link. Correct programs are not accused. Also:
-# what the report says, and how a checked job ends.
+# programs without the mistake; with mapped memory, at SHMEM_THREAD_MULTIPLE, unmapped, and over the link. Correct
+# programs are not accused. Also: what the report says, and how a checked job ends.
 set -u
 . "$(dirname "$0")/../../../tests/harness.sh"
 LIMIT=120
@@ -41,6 +41,7 @@ both_ways() { # words, cases, options of env
 [ "$("$races" | wc -l)" -ge 40 ]
 check "the corpus is there"
 both_ways near "$("$races")" A=1
+both_ways threads "$("$races")" RACES_THREADS=1
 some='missing_fence chain wrong_lock wrong_signal reduce_dest long_overlap'
 both_ways unmapped "$some wrong_counter context_without_quiet" FI_PGAS_MAP=0 FI_PGAS_CMA=0
 # some over the link, where every PE acts as a host
@@ -97,6 +98,13 @@ for what in hello ring heat2d sort; do
 	innocent "$oshrun" --check=race -n 4 "$top/examples/$what"
 done
 innocent "$oshrun" --check=race -n 3 "$top/examples/gups" 12 5000
+
+# threads with a team each
+innocent "$oshrun" --check=race -n 3 "$top/shmem/race/tests/two_teams"
+runs A=1 "$oshrun" --check=race -n 3 "$top/shmem/race/tests/two_teams" wrong
+sed -n 's/^  PE .* at .*[/ ]\([a-z_]*\.c:[0-9]*\)$/\1/p' "$work/out" | sort >"$work/places"
+[ $rc -eq 66 ] && { marked "two_teams: one" && marked "two_teams: two"; } | sort | cmp -s - "$work/places"
+check "a synchronisation that one of two teams lacks"
 
 # what the report says
 expect 66 '^SHMEM race check: 1 race; 2 accesses of 3 PEs$' "$oshrun" --check=race -n 3 "$races" two_puts
