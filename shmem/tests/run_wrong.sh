@@ -58,6 +58,10 @@ done
 # the message names the PE that prints it, once
 expect 1 '^oshrun: PE [01] ([^)]*): ended the job with status 1: shmem_long_p: ' "$run" -n "$pes" "$program" pe-high
 expect bad '^pgas: PE 0: shmem_long_p: ' "$program" pe-high
+# locks without SHMEM_DEBUG, which would hang
+wrong lock-twice shmem_set_lock "this PE holds the lock" "already"
+wrong lock-free shmem_clear_lock "no PE holds the lock"
+good "$run" -n 2 "$program" right
 # errors that only SHMEM_DEBUG detects
 export SHMEM_DEBUG=1
 wrong overlap shmem_putmem overlap
@@ -68,6 +72,20 @@ wrong pe-high shmem_long_p "PE number 2 is outside 0..1"
 wrong stack shmem_long_g "not symmetric"
 wrong free-twice "shmem_free" "freed before"
 wrong library-p shmem_long_p "$outside"
+wrong null-source shmem_long_put "source (nil) (8 bytes) is not memory of this process"
+wrong null-dest shmem_long_get "dest (nil) (8 bytes) is not memory of this process"
+wrong lock-twice shmem_set_lock "this PE holds the lock" "already"
+wrong lock-twice-queued shmem_set_lock "this PE holds the lock" "already"
+wrong lock-free shmem_clear_lock "this PE does not hold the lock"
+wrong lock-not-mine shmem_clear_lock "this PE does not hold the lock"
+wrong reduce-overlap shmem_long_sum_reduce "overlap"
+wrong team-destroyed shmem_team_sync "the team was destroyed"
+wrong context-destroyed shmem_ctx_long_p "the context was destroyed"
+wrong wait-stack shmem_wait_until "is not symmetric memory"
+wrong odd-address shmem_long_p "is not aligned to its 8 bytes"
+wrong short-psync shmem_sync "pSync" "not within one allocated block"
+wrong second-thread shmem_long_p "called by a second thread" SHMEM_THREAD_SINGLE
+expect 0 '^SHMEM_DEBUG: [1-9][0-9]* calls of 2 PEs were checked, and no mistake was found$' "$run" -n 2 "$program" right
 # an unknown hint is only a hint
 expect 0 'unknown hints 0x10000000000 are ignored' "$run" -n 2 "$program" hints
 unset SHMEM_DEBUG

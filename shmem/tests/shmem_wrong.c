@@ -3,6 +3,7 @@
  * Wrong use, one kind per run, named by the argument. Each must end the job with one line that names the routine and
  * the error; run_wrong.sh compares it.
  */
+#include <pthread.h>
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,12 @@ long *outside(void); /* static data of a shared library, four values */
 
 static long g_cell;
 static _Alignas(64) char g_bytes[128];
+
+static void *put_cell(void *arg)
+{
+	shmem_long_p(&g_cell, 1, 0);
+	return arg;
+}
 
 int main(int argc, char **argv)
 {
@@ -75,6 +82,65 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "hints")) {
 		long *p = shmem_malloc_with_hints(8, SHMEM_MALLOC_SIGNAL_REMOTE | 1L << 40);
 		shmem_global_exit(p ? 0 : 9);
+	}
+	static long lock;
+	static long pair[2];
+	shmem_team_t team = SHMEM_TEAM_INVALID;
+	shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+	const int next = (me + 1) % shmem_n_pes();
+	if (!strcmp(what, "null-source"))
+		shmem_long_put(&g_cell, NULL, 1, next);
+	else if (!strcmp(what, "null-dest"))
+		shmem_long_get(NULL, &g_cell, 1, next);
+	else if (!strcmp(what, "lock-twice")) {
+		shmem_set_lock(&lock);
+		shmem_set_lock(&lock);
+	} else if (!strcmp(what, "lock-twice-queued")) {
+		if (me == 0)
+			shmem_set_lock(&lock);
+		shmem_sync_all();
+		if (me != 0)
+			shmem_set_lock(&lock);
+		usleep(200000); /* the other PE is in the queue by now */
+		shmem_set_lock(&lock);
+	} else if (!strcmp(what, "lock-free"))
+		shmem_clear_lock(&lock);
+	else if (!strcmp(what, "lock-not-mine")) {
+		if (me == 0)
+			shmem_set_lock(&lock);
+		shmem_sync_all();
+		if (me != 0)
+			shmem_clear_lock(&lock);
+	} else if (!strcmp(what, "reduce-overlap"))
+		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, (long *)(void *)(g_bytes + 8), (long *)(void *)g_bytes, 4);
+	else if (!strcmp(what, "team-destroyed")) {
+		shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &team);
+		shmem_team_destroy(team);
+		shmem_team_sync(team);
+	} else if (!strcmp(what, "context-destroyed")) {
+		shmem_ctx_create(0, &ctx);
+		shmem_ctx_destroy(ctx);
+		shmem_ctx_long_p(ctx, &g_cell, 1, next);
+	} else if (!strcmp(what, "wait-stack"))
+		shmem_long_wait_until(&stack, SHMEM_CMP_NE, 0);
+	else if (!strcmp(what, "odd-address"))
+		shmem_long_p((long *)(void *)(g_bytes + 1), 1, next);
+	else if (!strcmp(what, "short-psync")) {
+		long *psync = shmem_malloc(sizeof *psync);
+		shmem_sync(me, 0, 1, psync);
+	} else if (!strcmp(what, "second-thread")) {
+		pthread_t other;
+		pthread_create(&other, NULL, put_cell, NULL);
+		pthread_join(other, NULL);
+	} else if (!strcmp(what, "right")) {
+		shmem_long_put(pair, &stack, 1, next);
+		shmem_set_lock(&lock);
+		if (shmem_test_lock(&lock) != 1)
+			shmem_global_exit(9);
+		shmem_clear_lock(&lock);
+		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, pair, pair, 2);
+		shmem_finalize();
+		return 0;
 	}
 	if (!strcmp(what, "overlap"))
 		shmem_putmem(g_bytes, g_bytes + 4, 8, me);

@@ -5,6 +5,7 @@
 #include "core/shmem_export.hpp"
 #include "core/shmem_fail.hpp"
 #include "names/shmem_space.hpp"
+#include "path/shmem_debug.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -70,10 +71,13 @@ void stop()
 	life_lock lock;
 	if (!g_shmem.initialized)
 		return;
-	if (--g_shmem.inits > 0)
+	if (--g_shmem.inits > 0) {
 		pshmem_barrier_all(); // every finalize includes one
-	else
-		leave("shmem_finalize", false);
+		return;
+	}
+	if (g_shmem.env.debug)
+		debug_end();
+	leave("shmem_finalize", false);
 }
 
 } // namespace

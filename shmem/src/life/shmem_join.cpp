@@ -351,7 +351,7 @@ void join(int thread_level, bool device_asked)
 	if (g_shmem.env.proto_info && g_shmem.my_pe == 0)
 		proto_print();
 	if (g_shmem.env.debug)
-		debug_print_memory();
+		debug_begin();
 	tool_joined();
 }
 

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "shmem_coll.hpp"
+#include "shmem_team.hpp"
 #include "core/shmem_fail.hpp"
 #include "path/shmem_check.hpp"
+#include "path/shmem_debug.hpp"
 
 namespace shmem {
 
@@ -19,7 +21,7 @@ team *begin_collective(const char *routine, shmem_team_t handle, T *dest, const 
 {
 	if (PGAS_UNLIKELY(!g_shmem.initialized))
 		check_running(routine);
-	team *t = live_team(handle);
+	team *t = team_to_use(routine, handle);
 	if (PGAS_UNLIKELY(!t))
 		return nullptr;
 	if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
@@ -27,6 +29,8 @@ team *begin_collective(const char *routine, shmem_team_t handle, T *dest, const 
 		fail(routine, "element count too large: the size in bytes overflows");
 	check_symmetric(routine, "dest", dest, dest_count);
 	check_symmetric(routine, "source", source, source_count);
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_apart(routine, dest, dest_count, source, source_count);
 	return t;
 }
 

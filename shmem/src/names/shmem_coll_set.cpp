@@ -8,6 +8,7 @@
 #include "core/shmem_export.hpp"
 #include "core/shmem_fail.hpp"
 #include "path/shmem_check.hpp"
+#include "path/shmem_debug.hpp"
 
 #include <new>
 
@@ -49,6 +50,8 @@ teams::team find_set(const char *routine, int start, int log_stride, int count, 
 	if (g_shmem.my_pe < start || (g_shmem.my_pe - start) % stride || me >= count)
 		fail(routine, "PE %d is not in the active set %d, %d, %d", g_shmem.my_pe, start, log_stride, count);
 	check_host(routine, "pSync", psync, psync_longs * sizeof(long));
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_remote(routine, "pSync", psync, psync_longs * sizeof(long));
 	const pgas::mutex_holder lock(g_sets_mutex);
 	teams::team *t = g_sets;
 	while (t && !(t->start == start && t->stride == stride && t->size == count))
@@ -67,6 +70,8 @@ teams::team find_set(const char *routine, int start, int log_stride, int count, 
 template <class Body>
 void run_on_set(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs, Body &&body)
 {
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_call(routine);
 	if (start == 0 && count == g_shmem.n_pes && (log_stride == 0 || count == 1) && g_shmem.initialized &&
 	    g_shmem.thread_level != SHMEM_THREAD_MULTIPLE)
 		return body(g_teams[0]);

@@ -9,6 +9,7 @@
 #include "core/shmem_wait.hpp"
 #include "path/shmem_address.hpp"
 #include "path/shmem_amo.hpp"
+#include "path/shmem_debug.hpp"
 
 using namespace shmem;
 
@@ -37,16 +38,42 @@ uint32_t my_node(long *lock)
 	return pgas_load_acquire(node_of(lock));
 }
 
+void check_lock(const char *routine, const long *lock)
+{
+	check_running(routine);
+	check_host(routine, "lock", lock, sizeof *lock);
+	if (PGAS_UNLIKELY(g_shmem.env.debug)) {
+		debug_call(routine);
+		debug_remote(routine, "lock", lock, sizeof *lock);
+	}
+}
+
+// is_held: this PE must hold the lock, or must not
+void check_holder(const char *routine, const long *lock, bool is_held)
+{
+	check_lock(routine, lock);
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_lock(routine, lock, is_held);
+}
+
+void note_lock(const long *lock, bool is_held)
+{
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_note_lock(lock, is_held);
+}
+
 } // namespace
 
 SHMEM_NAME(void, shmem_set_lock, (long *lock))
 {
-	check_running("shmem_set_lock");
-	check_host("shmem_set_lock", "lock", lock, sizeof *lock);
+	check_holder("shmem_set_lock", lock, false);
 	context *c = &g_default;
 	const auto me = static_cast<uint32_t>(g_shmem.my_pe) + 1;
 	pgas_store_relaxed(node_of(lock), kWaiting);
 	const uint32_t before = amo_fetch<PGAS_OP_WRITE>(c, tail_of(lock), me, home_of(lock));
+	if (PGAS_UNLIKELY(before == me)) // nobody is between us and ourselves
+		fail("shmem_set_lock", "this PE holds the lock %p already, and would wait for itself",
+		     static_cast<void *>(lock));
 	if (before) {
 		amo<PGAS_OP_BOR>(c, node_of(lock), me, static_cast<int>(before) - 1);
 		unsigned polls = 0;
@@ -54,30 +81,35 @@ SHMEM_NAME(void, shmem_set_lock, (long *lock))
 			wait_pause(polls);
 	}
 	pgas_fence_full();
+	note_lock(lock, true);
 }
 
 SHMEM_NAME(int, shmem_test_lock, (long *lock))
 {
-	check_running("shmem_test_lock");
-	check_host("shmem_test_lock", "lock", lock, sizeof *lock);
+	check_lock("shmem_test_lock", lock);
 	const auto me = static_cast<uint32_t>(g_shmem.my_pe) + 1;
-	pgas_store_relaxed(node_of(lock), uint32_t{0});
+	// Our node is left as it is: if we hold the lock, it names who waits for us.
 	const bool got = amo_compare(&g_default, tail_of(lock), uint32_t{0}, me, home_of(lock)) == 0;
 	pgas_fence_full();
+	if (got)
+		note_lock(lock, true);
 	return got ? 0 : 1;
 }
 
 SHMEM_NAME(void, shmem_clear_lock, (long *lock))
 {
-	check_running("shmem_clear_lock");
-	check_host("shmem_clear_lock", "lock", lock, sizeof *lock);
+	check_holder("shmem_clear_lock", lock, true);
+	note_lock(lock, false);
 	pshmem_quiet(); // the next holder sees what was written under the lock
 	context *c = &g_default;
 	const auto me = static_cast<uint32_t>(g_shmem.my_pe) + 1;
 	uint32_t behind = my_node(lock) & ~kWaiting;
 	if (!behind) {
-		if (amo_compare(c, tail_of(lock), me, uint32_t{0}, home_of(lock)) == me)
+		const uint32_t last = amo_compare(c, tail_of(lock), me, uint32_t{0}, home_of(lock));
+		if (last == me)
 			return;
+		if (PGAS_UNLIKELY(!last))
+			fail("shmem_clear_lock", "no PE holds the lock %p", static_cast<void *>(lock));
 		unsigned polls = 0; // another PE has become the tail and is about to write its number here
 		while (!(behind = my_node(lock) & ~kWaiting))
 			wait_pause(polls);

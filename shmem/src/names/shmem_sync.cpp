@@ -6,6 +6,8 @@
 #include "core/shmem_fail.hpp"
 #include "core/shmem_wait.hpp"
 #include "device/shmem_device.hpp"
+#include "path/shmem_check.hpp"
+#include "path/shmem_debug.hpp"
 
 #include <sched.h>
 
@@ -67,10 +69,21 @@ Answer note_failed_test(Answer answer)
 	return answer;
 }
 
+// Before a long wait, which has time for it.
+template <class T>
+void check_in_debug(const T *ivars, size_t n)
+{
+	if (PGAS_LIKELY(!g_shmem.env.debug))
+		return;
+	debug_call("shmem_wait_until");
+	check_symmetric("shmem_wait_until", n == 1 ? "ivar" : "ivars", ivars, n * sizeof *ivars);
+}
+
 template <class T>
 [[gnu::noinline]] void poll_until(const T *ivar, int cmp, T value) noexcept // out of line: calling it is a jump
 {
 	unsigned polls = 0;
+	check_in_debug(ivar, 1);
 	while (!holds(ivar, cmp, value))
 		wait_pause(polls);
 }
@@ -140,6 +153,7 @@ size_t wait_any(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 	if (nothing_to_wait_for(n, status))
 		return SIZE_MAX;
 	unsigned polls = 0;
+	check_in_debug(ivars, n);
 	for (;;) {
 		const size_t i = test_any(ivars, n, status, cmp, v);
 		if (i != SIZE_MAX)
@@ -164,6 +178,7 @@ size_t wait_some(T *ivars, size_t n, size_t *indices, const int *status, int cmp
 	if (nothing_to_wait_for(n, status))
 		return 0;
 	unsigned polls = 0;
+	check_in_debug(ivars, n);
 	for (;;) {
 		const size_t found = test_some(ivars, n, indices, status, cmp, v);
 		if (found)

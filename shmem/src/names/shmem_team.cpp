@@ -9,6 +9,7 @@
 #include "core/shmem_wait.hpp"
 #include "path/shmem_address.hpp"
 #include "path/shmem_amo.hpp"
+#include "path/shmem_debug.hpp"
 
 #include <cstdlib>
 #include <new>
@@ -66,7 +67,8 @@ void team_ended(teams::team &t)
 
 void team_free(teams::team *t)
 {
-	delete static_cast<team *>(t);
+	if (!g_shmem.env.debug) // which keeps it, to notice that it is used
+		delete static_cast<team *>(t);
 }
 
 void fail_routine(const char *routine, const char *text)
@@ -188,6 +190,17 @@ void teams_setup()
 	free(list);
 }
 
+team *team_to_use(const char *routine, shmem_team_t handle)
+{
+	team *t = live_team(handle);
+	if (PGAS_UNLIKELY(g_shmem.env.debug)) {
+		debug_call(routine);
+		if (!t && handle != SHMEM_TEAM_INVALID)
+			fail(routine, "the team was destroyed");
+	}
+	return t;
+}
+
 void teams_close()
 {
 	sets_close();
@@ -215,7 +228,7 @@ SHMEM_NAME(void, shmem_team_destroy, (shmem_team_t team))
 SHMEM_NAME(int, shmem_team_sync, (shmem_team_t team))
 {
 	check_running("shmem_team_sync");
-	struct team *t = live_team(team);
+	struct team *t = team_to_use("shmem_team_sync", team);
 	if (!t)
 		return -1;
 	teams::sync(*t);

@@ -10,6 +10,8 @@ namespace shmem {
 
 void teams_setup(); // world and shared, at init
 void teams_close();
+// The team of a call; null: there is none. With SHMEM_DEBUG a team that was destroyed ends the job.
+team *team_to_use(const char *routine, shmem_team_t handle);
 void team_contexts_close(team &t); // shmem_context.cpp
 void sets_close();                 // shmem_coll_set.cpp
 

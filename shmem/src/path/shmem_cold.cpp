@@ -24,6 +24,11 @@ void check_context(context *c, const char *what)
 	check_running(what);
 	if (c == from_handle(SHMEM_CTX_INVALID))
 		fail(what, "the context is SHMEM_CTX_INVALID");
+	if (PGAS_UNLIKELY(g_shmem.env.debug)) {
+		debug_call(what);
+		if (!c->owner)
+			fail(what, "the context was destroyed");
+	}
 }
 
 // PE numbers are ranks in the context's team.
@@ -46,6 +51,7 @@ void put_checked(context *c, void *dest, const void *source, size_t bytes, int p
 	check_symmetric(name, "dest", dest, bytes);
 	if (g_shmem.env.debug) {
 		debug_remote(name, "dest", dest, bytes);
+		debug_local(name, "source", source, bytes);
 		order_compare(name, dest, teams::world_rank(*c->owner, pe));
 		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
@@ -75,6 +81,7 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "source", source, bytes);
 	if (g_shmem.env.debug) {
 		debug_remote(name, "source", source, bytes);
+		debug_local(name, "dest", dest, bytes);
 		order_compare(name, source, teams::world_rank(*c->owner, pe));
 		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
@@ -125,6 +132,8 @@ namespace {
 		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 		return;
 	}
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_aligned(name, "dest", dest, bytes);
 	cold_put(c, dest, &value, bytes, pe, name); // little endian: the value's bytes come first
 }
 
@@ -145,6 +154,8 @@ uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char
 	if (c->plain && PGAS_LIKELY(g_shmem.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
 								 static_cast<fi_addr_t>(pe), &value) == 0))
 		return value;
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_aligned(name, "source", source, bytes);
 	cold_get(c, &value, source, bytes, pe, name);
 	return value;
 }

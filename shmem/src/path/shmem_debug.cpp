@@ -2,18 +2,94 @@
 //
 // SHMEM_DEBUG: checks that are too expensive to run always. With it contexts have a front without windows, so that
 // every put, get and atomic takes the cold path and is checked there (shmem_cold.cpp); the hot path needs no code for
-// it. This file checks for heap memory that is in no block, for source and destination that overlap, and for collective
-// heap calls whose arguments differ between PEs.
+// it. This file checks for heap memory that is in no block, for source and destination that overlap or are no memory of
+// this process, for collective heap calls whose arguments differ between PEs, for locks that this PE holds or does not
+// hold, and for threads that may not call. Contexts and teams that were destroyed are kept, so that their use is
+// noticed.
 #include "shmem_debug.hpp"
 #include "core/shmem_fail.hpp"
 #include "device/shmem_partition.hpp"
 
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include <pgas/pgas_base.hpp>
 
 namespace shmem {
+namespace {
+
+pthread_t g_first; // the thread that called shmem_init
+uint64_t g_calls;
+pthread_mutex_t g_locks_mutex = PTHREAD_MUTEX_INITIALIZER;
+std::vector<const long *> g_locks; // that this PE holds
+
+// Whether the page of this byte is mapped.
+bool is_mapped(uintptr_t byte)
+{
+	static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+	unsigned char resident;
+	return mincore(reinterpret_cast<void *>(byte & ~(page - 1)), 1, &resident) == 0 || errno != ENOMEM;
+}
+
+} // namespace
+
+void debug_call(const char *name)
+{
+	pgas_add_relaxed(&g_calls, uint64_t{1});
+	if (g_shmem.thread_level <= SHMEM_THREAD_FUNNELED && !pthread_equal(pthread_self(), g_first))
+		fail(name,
+		     "called by a second thread; the thread level is %s, which allows only the one that called "
+		     "shmem_init_thread",
+		     g_shmem.thread_level == SHMEM_THREAD_SINGLE ? "SHMEM_THREAD_SINGLE" : "SHMEM_THREAD_FUNNELED");
+}
+
+void debug_local(const char *name, const char *argument, const void *ptr, size_t bytes)
+{
+	const auto begin = reinterpret_cast<uintptr_t>(ptr);
+	if (!g_shmem.devices && bytes && (!is_mapped(begin) || !is_mapped(begin + bytes - 1)))
+		fail(name, "%s %p (%zu bytes) is not memory of this process", argument, ptr, bytes);
+}
+
+void debug_aligned(const char *name, const char *argument, const void *ptr, size_t bytes)
+{
+	if (reinterpret_cast<uintptr_t>(ptr) % bytes)
+		fail(name, "%s %p is not aligned to its %zu bytes", argument, ptr, bytes);
+}
+
+void debug_apart(const char *name, const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
+{
+	const auto written = reinterpret_cast<uintptr_t>(dest), read = reinterpret_cast<uintptr_t>(source);
+	if (written != read && written < read + source_bytes && read < written + dest_bytes)
+		fail(name, "dest %p (%zu bytes) and source %p (%zu bytes) overlap", dest, dest_bytes, source,
+		     source_bytes);
+}
+
+void debug_lock(const char *name, const long *lock, bool is_held)
+{
+	const pgas::mutex_holder guard(g_locks_mutex);
+	const bool held = std::ranges::find(g_locks, lock) != g_locks.end();
+	if (held && !is_held)
+		fail(name, "this PE holds the lock %p already, and would wait for itself",
+		     static_cast<const void *>(lock));
+	if (!held && is_held)
+		fail(name, "this PE does not hold the lock %p", static_cast<const void *>(lock));
+}
+
+void debug_note_lock(const long *lock, bool is_held)
+{
+	const pgas::mutex_holder guard(g_locks_mutex);
+	if (is_held)
+		g_locks.push_back(lock);
+	else
+		std::erase(g_locks, lock);
+}
 
 void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
 {
@@ -47,12 +123,28 @@ void debug_same(const char *name, const char *argument, uint64_t value)
 	}
 }
 
-void debug_print_memory()
+void debug_begin()
 {
+	g_first = pthread_self();
+	g_calls = 0;
+	g_locks.clear();
 	fprintf(stderr, "PE %d of %d: static data %p, %zu bytes; symmetric heap %p, %zu bytes; thread level %d\n",
 		g_shmem.my_pe, g_shmem.n_pes, reinterpret_cast<void *>(g_shmem.data.addr), g_shmem.data.bytes,
 		reinterpret_cast<void *>(g_shmem.heap_part.addr + kInternalBytes),
 		g_shmem.heap_part.bytes - kInternalBytes, g_shmem.thread_level);
+}
+
+void debug_end()
+{
+	uint64_t calls = pgas_load_relaxed(&g_calls), all = 0;
+	teams::exchange(g_teams[0], &calls, sizeof calls);
+	for (int pe = 0; pe < g_shmem.n_pes; pe++) {
+		memcpy(&calls, teams::exchanged(g_teams[0], pe), sizeof calls);
+		all += calls;
+	}
+	if (g_shmem.my_pe == 0)
+		fprintf(stderr, "SHMEM_DEBUG: %llu calls of %d PEs were checked, and no mistake was found\n",
+			static_cast<unsigned long long>(all), g_shmem.n_pes);
 }
 
 } // namespace shmem
