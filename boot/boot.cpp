@@ -215,6 +215,17 @@ int pgas_boot_is_stopped(int rank) noexcept
 	return rank >= 0 && rank < g_job.size && g_job.be && g_job.be->is_stopped && g_job.be->is_stopped(rank);
 }
 
+int pgas_boot_is_asked(void) noexcept
+{
+	return g_job.be && g_job.be->is_asked && g_job.be->is_asked();
+}
+
+void pgas_boot_answer(const char *place) noexcept
+{
+	if (g_job.be && g_job.be->answer)
+		g_job.be->answer(place);
+}
+
 int pgas_boot_local(int *ranks, int room) noexcept
 {
 	if (!g_job.be)

@@ -39,6 +39,9 @@ struct backend {
 	bool watches = false;
 	// May be null: the launcher does not know. May be called from any thread.
 	bool (*is_stopped)(int rank) = nullptr;
+	// May be null: the launcher asks nothing. May be called from any thread.
+	bool (*is_asked)() = nullptr;
+	void (*answer)(const char *place) = nullptr;
 };
 
 struct job {

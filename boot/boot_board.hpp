@@ -35,7 +35,7 @@
 
 namespace pgas::boot {
 
-constexpr uint64_t kBoardMagic = 0x3364726162736770; // "pgsbard3": also the version of this layout
+constexpr uint64_t kBoardMagic = 0x3464726162736770; // "pgsbard4": also the version of this layout
 constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
 constexpr size_t kCellBytes = size_t{16} << 10;      // bytes that one PE moves in one round of an allgather
 constexpr const char *kOverwritten = "the board of this job was overwritten: some PE writes where it must not "
@@ -84,16 +84,24 @@ struct board_header {
 	alignas(64) uint32_t early_exits; // oshrun: PEs that ended without joining (seq_cst, against state = live)
 	alignas(64) uint32_t arrived;     // PEs of this host inside the current barrier
 	alignas(64) uint32_t generation;  // barriers completed; futex; its low bit picks the exchange half
+	alignas(64) uint32_t questions;   // oshrun: how often it was asked where its PEs are; they answer by mail
 };
 static_assert(std::is_trivially_copyable_v<board_header> && std::is_trivially_copyable_v<board_slot>);
 static_assert(offsetof(board_header, generation) % 64 == 0 && sizeof(board_header) % 64 == 0);
 
-enum : uint32_t { kMailHello = 1, kMailAbort = 2, kMailExecFailed = 3, kMailPmixAbort = 4, kMailArrived = 5 };
+enum : uint32_t {
+	kMailHello = 1,
+	kMailAbort = 2,
+	kMailExecFailed = 3,
+	kMailPmixAbort = 4,
+	kMailArrived = 5,
+	kMailPlace = 6
+};
 
 struct mail_record {
 	uint32_t kind;
 	int32_t rank;
-	int32_t status; // exit status, errno, pid or generation, depending on kind
+	int32_t status; // exit status, errno, pid, generation or question, depending on kind
 	char text[244]; // a line, or the PID namespace, depending on kind
 };
 static_assert(sizeof(mail_record) == 256 && sizeof(mail_record) <= PIPE_BUF, "records must be written whole");

@@ -35,6 +35,7 @@ struct native_state {
 	int launcher_pid = 0;
 	int life_fd = -1;
 	int mail_fd = -1;
+	std::atomic<uint32_t> answered{0}; // the last question that this process answered
 };
 native_state g_board;
 
@@ -319,6 +320,23 @@ int native_finalize()
 
 // --- barrier ---------------------------------------------------------------------------------------------------------
 
+uint32_t last_question()
+{
+	return std::atomic_ref<uint32_t>(g_board.board.head().questions).load(std::memory_order_relaxed);
+}
+
+bool native_is_asked()
+{
+	return g_board.board.base && last_question() != g_board.answered.load(std::memory_order_relaxed);
+}
+
+void native_answer(const char *place)
+{
+	const uint32_t question = last_question();
+	if (g_board.answered.exchange(question, std::memory_order_relaxed) != question)
+		send_mail(kMailPlace, static_cast<int>(question), place);
+}
+
 bool someone_is_gone()
 {
 	for (uint32_t r = 0; r < g_board.size; r++)
@@ -334,6 +352,8 @@ int await_generation(board_header &head, uint32_t seen)
 	for (int i = 0; i < 64 && generation.load(std::memory_order_acquire) == seen; i++) {}
 	const struct timespec pause = {0, 250'000'000};
 	while (generation.load(std::memory_order_acquire) == seen) {
+		if (native_is_asked())
+			native_answer("the start or the end of the library, where it waits for all PEs");
 		long rc = syscall(SYS_futex, &head.generation, FUTEX_WAIT, seen, &pause, nullptr, 0);
 		check_board(std::atomic_ref<uint32_t>(head.arrived).load(std::memory_order_relaxed) <=
 			    g_board.board.plan.local_size);
@@ -474,8 +494,8 @@ bool native_is_stopped(int rank)
 
 } // namespace
 
-constinit const backend g_native = {"oshrun",     native_init, native_finalize,  native_put,     native_commit,
-				    native_fence, native_get,  native_allgather, native_barrier, native_abort,
-				    false,        true,        native_is_stopped};
+constinit const backend g_native = {"oshrun",     native_init, native_finalize,   native_put,      native_commit,
+				    native_fence, native_get,  native_allgather,  native_barrier,  native_abort,
+				    false,        true,        native_is_stopped, native_is_asked, native_answer};
 
 } // namespace pgas::boot

@@ -8,7 +8,7 @@
  *
  * Calls return 0 (or a count) on success and a negative errno on failure. A failure that the user must read about
  * has been written to stderr, one line, by the time the call returns. Only one thread may call at a time, except
- * is_stopped.
+ * is_stopped, is_asked and answer.
  */
 #ifndef PGAS_BOOT_H
 #define PGAS_BOOT_H
@@ -55,6 +55,14 @@ int pgas_boot_watches(void) PGAS_BOOT_NOEXCEPT;
  * ^Z) or a debugger holds it; it sends nothing, but is not lost. 0: it runs, is gone, or the launcher does not
  * report it: oshrun does in jobs on several hosts. Call it from any thread, between init and finalize. */
 int pgas_boot_is_stopped(int rank) PGAS_BOOT_NOEXCEPT;
+
+/* 1: the user asks where the ranks are (oshrun: SIGUSR1), and this process has not answered yet. A thread that waits
+ * for other ranks looks at this now and then, and answers with the place where it waits: one line of at most
+ * PGAS_BOOT_PLACE_BYTES, with the final zero. The first answer to a question counts. Both may be called from any
+ * thread, between init and finalize. */
+#define PGAS_BOOT_PLACE_BYTES 244
+int pgas_boot_is_asked(void) PGAS_BOOT_NOEXCEPT;
+void pgas_boot_answer(const char *place) PGAS_BOOT_NOEXCEPT;
 
 /* Ranks that the launcher placed on this host, ascending, including this one: writes up to `room` of them and
  * returns how many there are, or -ENOSYS if the launcher does not report it. This is only the launcher's claim:

@@ -7,7 +7,7 @@
 //   oshrun_job    watch and end the job   oshrun_pes     the PEs of this host    oshrun_process what /proc says
 //   oshrun_judge  mail and ends of PEs    oshrun_verdict the first failure       oshrun_say     messages to the user
 //   oshrun_keeper helper process          oshrun_pmix    PMIx server in it       oshrun_elf     does a PE want one?
-//                                                                                oshrun_scratch its directory
+//   oshrun_survey where the PEs are                                              oshrun_scratch its directory
 // and for several hosts (the design is in oshrun_agent.hpp):
 //
 //   oshrun_hosts  which hosts, which PE   oshrun_hostlist lists of hosts         oshrun_rankfile hosts, CPUs by rank
@@ -24,6 +24,10 @@
 
 int main(int argc, char **argv)
 {
+	sigset_t question; // SIGUSR1 would end us until signal_source() has been called
+	sigemptyset(&question);
+	sigaddset(&question, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &question, nullptr);
 	if (argc == 2 && strcmp(argv[1], "--agent") == 0)
 		return oshrun::run_agent();
 	oshrun::options opts;

@@ -192,6 +192,7 @@ void job::add_polls(std::vector<pollfd> &polls, double &due)
 	polls.push_back({files_.mail_read.get(), POLLIN, 0});
 	judge_.add_polls(polls, due);
 	due = sooner(due, deadline_);
+	due = sooner(due, survey_.deadline());
 	if (opts_.progress && pes_.live() > 0)
 		due = sooner(due, std::max(progress_at_, began_));
 	in_.add_polls(polls);
@@ -214,6 +215,24 @@ void job::handle(const std::vector<pollfd> &polls)
 	check_deadlines();
 }
 
+// With --hang-after the tool in the PEs reports more than they can answer here.
+bool job::makes_hang_reports() const
+{
+	constexpr const char *name = "SHMEM_HANG_AFTER";
+	bool given = getenv(name) != nullptr;
+	for (const app &program : opts_.apps)
+		for (const std::string &assignment : program.set_env)
+			given |= assignment.compare(0, strlen(name) + 1, std::string(name) + "=") == 0;
+	return given;
+}
+
+// A process with a handler for the signal gets it. It would end any other process, so these do not.
+void job::ask_places()
+{
+	if (pes_.signal_handlers(SIGUSR1) == 0 || !makes_hang_reports())
+		survey_.ask();
+}
+
 void job::on_signal(int sig)
 {
 	switch (sig) {
@@ -221,6 +240,8 @@ void job::on_signal(int sig)
 		reap();
 		break;
 	case SIGUSR1:
+		ask_places();
+		break;
 	case SIGUSR2:
 		pes_.signal_programs(sig);
 		break;
@@ -316,6 +337,7 @@ void job::check_deadlines()
 {
 	const double now = now_s();
 	show_progress(now);
+	survey_.check(now);
 	judge_.check_lost(now);
 	if (out_.reader_gone())
 		verdict_.fail(128 + SIGPIPE, "%s", ""); // no message, like any program whose output goes to head(1)

@@ -33,6 +33,8 @@ private:
 	bool plan_cpus(std::vector<cpu_set_t> &cpus, std::string &why);
 	void announce(int code, const char *line, int sig);
 	void read_signals();
+	void ask_places();
+	bool makes_hang_reports() const;
 	void reap();
 	void replace_keeper();
 	pid_t begin_keeper(bool pmix);
@@ -51,7 +53,8 @@ private:
 	scratch_dir scratch_;
 	pe_table pes_{where_, files_};
 	verdict verdict_;
-	judge judge_{pes_, files_, where_, verdict_, owner_};
+	survey survey_{pes_, files_, where_};
+	judge judge_{pes_, files_, where_, verdict_, survey_, owner_};
 	pid_t keeper_ = -1;
 	unique_fd signals_;
 	phase phase_ = phase::running;

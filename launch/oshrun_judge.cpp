@@ -103,6 +103,8 @@ void judge::read_mail()
 				     strerror(mail.status));
 		else if (mail.kind == pgas::boot::kMailArrived && owner_)
 			owner_->arrived(static_cast<uint32_t>(mail.status));
+		else if (mail.kind == pgas::boot::kMailPlace)
+			places_.take(*one, static_cast<uint32_t>(mail.status), mail.text);
 		else if (mail.kind == pgas::boot::kMailAbort || mail.kind == pgas::boot::kMailPmixAbort)
 			on_abort(*one, mail);
 	}

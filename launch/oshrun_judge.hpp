@@ -2,7 +2,7 @@
 // oshrun_judge.hpp: what PEs tell oshrun by mail, and how they ended: whether that is a failure.
 #pragma once
 
-#include "oshrun_pes.hpp"
+#include "oshrun_survey.hpp"
 #include "oshrun_verdict.hpp"
 
 namespace oshrun {
@@ -23,8 +23,9 @@ public:
 
 class judge {
 public:
-	judge(pe_table &pes, const job_files &files, const placement &where, verdict &result, job_owner *owner)
-		: pes_(pes), files_(files), where_(where), result_(result), owner_(owner)
+	judge(pe_table &pes, const job_files &files, const placement &where, verdict &result, survey &places,
+	      job_owner *owner)
+		: pes_(pes), files_(files), where_(where), result_(result), places_(places), owner_(owner)
 	{
 	}
 	void read_mail();
@@ -48,6 +49,7 @@ private:
 	const job_files &files_;
 	const placement &where_;
 	verdict &result_;
+	survey &places_;
 	job_owner *owner_;
 	std::vector<std::pair<pe *, int>> ended_; // not yet judged; null: judged
 	size_t watch_poll_ = 0;                   // first pidfd; those of the other PEs that have one follow in order

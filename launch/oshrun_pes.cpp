@@ -112,6 +112,21 @@ void pe_table::signal_programs(int sig) const
 			kill(-one.child, sig);
 }
 
+int pe_table::signal_handlers(int sig) const
+{
+	int count = 0;
+	for (const pe &one : pes_)
+		if (one.joined_watch) {
+			if (catches(one.joined, sig) &&
+			    syscall(SYS_pidfd_send_signal, one.joined_watch.get(), sig, nullptr, 0) == 0)
+				count++;
+		} else if (one.joined == 0 && one.child > 0) {
+			for (const pid_t pid : members_of(one.child))
+				count += catches(pid, sig) && kill(pid, sig) == 0;
+		}
+	return count;
+}
+
 // A PE below a wrapper is the process that joined, as long as we watch it: no other process has its pid then.
 std::vector<std::pair<int, bool>> pe_table::check_stops()
 {
@@ -123,6 +138,21 @@ std::vector<std::pair<int, bool>> pe_table::check_stops()
 			news.emplace_back(one.rank, stopped);
 	}
 	return news;
+}
+
+std::string rank_list(const std::vector<int> &ranks)
+{
+	std::string text;
+	for (size_t i = 0; i < ranks.size(); i++) {
+		size_t last = i;
+		while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
+			last++;
+		text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
+		if (last > i)
+			text += "-" + std::to_string(ranks[last]);
+		i = last;
+	}
+	return text;
 }
 
 } // namespace oshrun

@@ -40,6 +40,7 @@ public:
 	std::string progress() const;                     // the same
 	void signal_groups(int sig) const;
 	void signal_programs(int sig) const; // not a shell around it, which it would kill
+	int signal_handlers(int sig) const;  // only processes with a handler for it, and how many that are
 	// PEs that were stopped, or held by a debugger, or continued, since the last check.
 	std::vector<std::pair<int, bool>> check_stops();
 
@@ -49,5 +50,7 @@ private:
 	std::vector<pe> pes_; // ascending ranks
 	int live_ = 0;
 };
+
+std::string rank_list(const std::vector<int> &ranks); // "0-2,5"; ascending
 
 } // namespace oshrun

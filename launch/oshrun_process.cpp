@@ -38,19 +38,62 @@ bool is_oshrun(pid_t pid)
 	       ours.st_ino == theirs.st_ino;
 }
 
-// True for state T or t in /proc/PID/stat. The process chooses the name before it, which may have any characters, but
-// numbers follow, so the last parenthesis is the end of the name.
-bool is_stopped(pid_t pid)
+// The process chooses the name before its state, which may have any characters, but numbers follow, so the last
+// parenthesis is the end of the name.
+static const char *after_name(pid_t pid, char *text, size_t room)
 {
-	char path[64], text[512];
+	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
-	const ssize_t got = file.get() >= 0 ? read(file.get(), text, sizeof text - 1) : -1;
+	const ssize_t got = file.get() >= 0 ? read(file.get(), text, room - 1) : -1;
 	if (got <= 0)
-		return false;
+		return nullptr;
 	text[got] = '\0';
 	const char *end = strrchr(text, ')');
-	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+	return end && end[1] == ' ' ? end + 2 : nullptr;
+}
+
+char process_state(pid_t pid)
+{
+	char text[512];
+	const char *state = after_name(pid, text, sizeof text);
+	return state ? *state : '\0';
+}
+
+bool is_stopped(pid_t pid)
+{
+	const char state = process_state(pid);
+	return state == 'T' || state == 't';
+}
+
+bool catches(pid_t pid, int sig)
+{
+	char path[64], line[256];
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	FILE *file = fopen(path, "re");
+	unsigned long long caught = 0;
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return caught >> (sig - 1) & 1;
+}
+
+std::vector<pid_t> members_of(pid_t group)
+{
+	std::vector<pid_t> found;
+	DIR *proc = opendir("/proc");
+	while (dirent *entry = proc ? readdir(proc) : nullptr) {
+		char text[512], state;
+		int pid = atoi(entry->d_name), parent, members_group;
+		const char *rest = pid > 1 ? after_name(pid, text, sizeof text) : nullptr;
+		if (rest && sscanf(rest, "%c %d %d", &state, &parent, &members_group) == 3 && members_group == group)
+			found.push_back(pid);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
 }
 
 // A process that created a session of its own is in none of our process groups, but the environment that it was started

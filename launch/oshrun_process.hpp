@@ -9,7 +9,9 @@
 namespace oshrun {
 
 bool is_oshrun(pid_t pid);                       // it runs the same file as this process
+char process_state(pid_t pid);                   // as in /proc/PID/stat: 'R', 'S', ...; 0: no such process
 bool is_stopped(pid_t pid);                      // by a signal or a debugger
+bool catches(pid_t pid, int sig);                // it has a handler for that signal
 bool carries_cookie(pid_t pid, uint64_t cookie); // true if a PE of that board started it, or it is one
 
 // Reaps a child whose end has begun: others may have noticed that, because it closed files, before wait can report it.
@@ -17,6 +19,7 @@ bool reap_ending(pid_t child, double until, int &status);
 
 // Children of this process other than `except`: PEs, and descendants of PEs whose parents have died (we are their
 // subreaper).
+std::vector<pid_t> members_of(pid_t group); // of a process group
 std::vector<pid_t> children_but(const std::vector<pid_t> &except);
 
 } // namespace oshrun

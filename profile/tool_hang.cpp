@@ -347,6 +347,18 @@ void handle(int sig, void (*handler)(int, siginfo_t *, void *), struct sigaction
 	sigaction(sig, &now, old);
 }
 
+// The signal may be on its way, and must not end the program now: the handler stays where there was none before. A
+// handler that the program has installed since is its own.
+void leave_user_signal()
+{
+	struct sigaction now {};
+	sigaction(SIGUSR1, nullptr, &now);
+	const bool is_ours = (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_user;
+	const bool had_none = !(g_hang.old_user.sa_flags & SA_SIGINFO) && g_hang.old_user.sa_handler == SIG_DFL;
+	if (is_ours && !had_none)
+		sigaction(SIGUSR1, &g_hang.old_user, nullptr);
+}
+
 } // namespace
 
 void hang_prepare()
@@ -382,7 +394,7 @@ void hang_close()
 	pthread_join(g_hang.thread, nullptr);
 	g_hang.runs = false;
 	sigaction(look_signal(), &g_hang.old_look, nullptr);
-	sigaction(SIGUSR1, &g_hang.old_user, nullptr);
+	leave_user_signal();
 	g_hang.near.clear();
 }
 

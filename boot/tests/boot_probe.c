@@ -169,6 +169,23 @@ static void fade(int who, const char *fifo)
 	hang();
 }
 
+static void on_user(int sig)
+{
+	(void)sig;
+	if (write(STDOUT_FILENO, "caught\n", 7) != 7)
+		_exit(1);
+}
+
+/* Hangs in a way that the launcher asks about: rank `who` in the barrier, the others outside of calls. */
+static void stay_apart(int who)
+{
+	printf("hanging %d\n", (int)getpid());
+	fflush(stdout);
+	if (me == who)
+		pgas_boot_barrier();
+	hang();
+}
+
 /* Forks a child that stops this process as a debugger does, until the child is killed. */
 static void be_held(void)
 {
@@ -283,10 +300,14 @@ static int act(const char *what, int argc, char **argv)
 				close(fd);
 			hang();
 		}
-	} else if (strcmp(what, "hang") == 0) {
+	} else if (strcmp(what, "hang") == 0 || strcmp(what, "catch") == 0) {
+		if (strcmp(what, "catch") == 0)
+			signal(SIGUSR1, on_user);
 		printf("hanging %d\n", (int)getpid());
 		fflush(stdout);
 		hang();
+	} else if (strcmp(what, "lonely") == 0) {
+		stay_apart(who);
 	} else if (strcmp(what, "cat") == 0) {
 		char line[256];
 		while (fgets(line, sizeof line, stdin))

@@ -79,8 +79,9 @@ for agent in '' "$by_agent -H a:2"; do
 	check "${agent:+agent, }two PEs run"
 	sleep 0.5 # it is on its way, and nothing tells when it was read
 	kill -USR1 "$runner"
+	kill -USR2 "$runner"
 	wait "$runner"
-	clean "${agent:+agent, }a PE that says that it is another process, SIGUSR1"
+	clean "${agent:+agent, }a PE that says that it is another process, SIGUSR1 and SIGUSR2"
 	alive
 	check "... and that process lives"
 done

@@ -128,6 +128,18 @@ wait "$runner"
 [ $? -eq 0 ] && [ "$(grep -c 'got usr1' "$work/out")" -eq 4 ]
 check "SIGUSR1 is forwarded"
 
+start --launch-agent "$agent" -H a:2,b:2 "$PROBE" lonely 3
+within 100 hanging 4
+kill -USR1 "$runner"
+sleeps='in no call that waits; it sleeps in a system call'
+for line in "host a: SIGUSR1: where the PEs are:" "host a:   PE 0-1: $sleeps" "host b:   PE 2: $sleeps" \
+	"host b:   PE 3: in the start or the end of the library, where it waits for all PEs"; do
+	within 100 grep -q "^oshrun: $line\$" "$work/err"
+	check "SIGUSR1 to the head: $line"
+done
+kill -TERM "$runner"
+ends 143 '' "SIGTERM after SIGUSR1"
+
 stopped() { [ "$(for p in $(marked); do cut -d' ' -f3 "/proc/$p/stat"; done 2>/dev/null | grep -c T)" -eq "$1" ]; }
 run --host-timeout 2 -H a:2,b:2
 kill -TSTP "$runner"

@@ -97,15 +97,55 @@ wait "$runner"
 check "SIGUSR1 is forwarded"
 clean "SIGUSR1"
 
-# Only the PE gets the signal, although it is not oshrun's child: the shell around it would die of it. The job ends with
-# the first of them; the other one's shell still prints its line.
-start -n 2 sh -c 'trap : TERM; "$PROBE" hang; echo "below $?"'
+# Only the PE gets the signal, although it is not oshrun's child: the shell around it would die of it.
+caught() { [ "$(grep -c '^caught$' "$work/out")" -eq 2 ]; }
+start -n 2 sh -c 'trap : TERM; "$PROBE" catch; echo "below $?"'
 within 100 hanging 2
 kill -USR1 "$runner"
-wait "$runner"
-[ "$(grep -c '^below 138' "$work/out")" -eq 2 ]
+within 100 caught
 check "SIGUSR1 is forwarded to a PE below sh, and not to sh"
+kill -TERM "$runner"
+wait "$runner"
+[ "$(grep -c '^below 143' "$work/out")" -eq 2 ]
+check "... and the job went on until SIGTERM"
 clean "SIGUSR1 below sh"
+# SIGUSR2 ends what has no handler. The job ends with the first PE; the other one's shell still prints its line.
+start -n 2 sh -c 'trap : TERM; "$PROBE" hang; echo "below $?"'
+within 100 hanging 2
+kill -USR2 "$runner"
+wait "$runner"
+[ "$(grep -c '^below 140' "$work/out")" -eq 2 ]
+check "SIGUSR2 is forwarded to a PE below sh, and not to sh"
+clean "SIGUSR2 below sh"
+
+# A process without a handler would die of it; it does not get it, and oshrun says what it knows of it.
+asked() { # LINES...: SIGUSR1 is answered with these, and the job goes on
+	kill -USR1 "$runner"
+	for _line; do
+		within 100 grep -q "^oshrun: $_line\$" "$work/err"
+		check "SIGUSR1: $_line"
+	done
+	[ "$(marked | wc -l)" -gt 2 ] && kill -0 "$runner"
+	check "and no process is killed"
+	kill -TERM "$runner"
+	wait "$runner"
+	[ $? -eq 143 ]
+	check "until SIGTERM ends them"
+	clean "SIGUSR1"
+}
+sleeps='in no call that waits; it sleeps in a system call'
+start -n 3 "$PROBE" hang
+within 100 hanging 3
+asked 'SIGUSR1: where the PEs are:' "  PE 0-2: $sleeps"
+start -n 3 sh -c '"$PROBE" hang; true'
+within 100 hanging 3
+asked "  PE 0-2: $sleeps"
+start -n 3 "$PROBE" lonely 1
+within 100 hanging 3
+asked "  PE 0,2: $sleeps" '  PE 1: in the start or the end of the library, where it waits for all PEs'
+start -n 2 sh -c 'echo hanging; sleep 1000; true'
+within 100 hanging 2
+asked 'SIGUSR1: no PE has joined the job, so .*no program of OpenSHMEM or GASNet.*'
 
 # The PE has ended, its shell continues, and another process has reused its pid. That process must not be signalled by
 # mistake: only the SIGTERM that follows ends it and the shell. In a PID namespace pids can be chosen.

@@ -6,7 +6,7 @@
 //
 //   tool_calls    the names           tool_count  what is counted, and what tools/ requires
 //   tool_inlined  programs of oshcc --inline
-//   race.hpp      the race check      tool_lines  lines of the program
+//   race.hpp      the race check
 #pragma once
 
 #include <pshmem.h>

@@ -6,7 +6,7 @@
 //   race_calls     puts, gets, atomics, waits, fence, quiet      race_coll    collectives, locks, memory, contexts
 //   race_clock     what a PE knows of the others                 race_shadow  the last accesses to each word
 //   race_sync      words by which PEs order one another          race_site    places in the program
-//   race_report    the races found, as text and JSON             tool_lines   file and line of an address
+//   race_report    the races found, as text and JSON             (profile/tool_lines: file and line of an address)
 //   race_local     loads and stores of programs compiled by oshcc --check; check_hooks.c is linked into these
 //
 // race_state.hpp describes the layout of all that in memory, and shmem-race(7) the rules of ordering.

@@ -4,14 +4,9 @@
 // PE that reports finds function and line. Also names for symmetric addresses.
 #include "race_state.hpp"
 
+#include "tool_place.hpp"
 #include "tool_symbols.hpp"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <limits.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cinttypes>
 #include <string>
 #include <unordered_map>
@@ -31,26 +26,6 @@ struct place_hash {
 	}
 };
 std::unordered_map<place_key, uint32_t, place_hash> g_known;
-
-struct in_file {
-	std::string path;
-	uint64_t address = 0; // relative to the file
-};
-
-in_file find_file(const void *address)
-{
-	Dl_info info{};
-	link_map *map = nullptr;
-	if (!dladdr1(address, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map)
-		return {};
-	in_file where{map->l_name, reinterpret_cast<uintptr_t>(address) - map->l_addr};
-	if (where.path.empty()) { // the program itself
-		char exe[PATH_MAX];
-		const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
-		where.path.assign(exe, static_cast<size_t>(std::max<ssize_t>(n, 0)));
-	}
-	return where;
-}
 
 // kModules: it has no number
 uint32_t module_of(const std::string &path)
@@ -85,7 +60,7 @@ uint32_t site_of(const origin &caller)
 	if (h->sites_used == kSites)
 		return 0;
 	const uint32_t number = h->sites_used;
-	const in_file where = find_file(caller.returns_to);
+	const file_place where = find_file(caller.returns_to);
 	sites[number] = {where.address, module_of(where.path), key.call};
 	pgas_store_relaxed(&h->sites_used, number + 1); // read when all have left, or when the job ends early
 	return g_known[key] = number;
@@ -102,7 +77,7 @@ void name_place(uint64_t offset, char (&text)[64])
 			 block_bytes);
 		return;
 	}
-	const in_file where = find_file(address);
+	const file_place where = find_file(address);
 	uint64_t within = 0;
 	const std::string name = where.path.empty() ? "" : variable_at(where.path.c_str(), where.address, within);
 	if (name.empty())

@@ -59,7 +59,7 @@ self_test() {
 			{ echo "not found: $case"; fails=$((fails + 1)); }
 	done
 	for case in 'src/core shmem_fail.hpp' 'src/path device/shmem_device.hpp' 'src/life names/shmem_team.hpp' \
-		'profile core/shmem_profile.h' 'race tool_lines.hpp' 'src/life pgas_boot.h'; do
+		'profile core/shmem_profile.h' 'race tool.hpp' 'src/life pgas_boot.h'; do
 		printf '#include "%s"\n' "${case#* }" > "$dir/good.cpp"
 		[ -z "$(include_offences "${case% *}" "$dir/good.cpp")" ] ||
 			{ echo "found wrongly: $case"; fails=$((fails + 1)); }

@@ -3,6 +3,9 @@
 // How long a waiting loop spins before it gives up the core: the rules for pgas_backoff_turn().
 #include "gasnet_core.hpp"
 
+#include "pgas_boot.h"
+#include "tool_place.hpp"
+
 #include <pgas/pgas_far_wait.hpp>
 #include <pgas/pgas_machine.hpp>
 
@@ -33,14 +36,20 @@ const pgas_backoff_rule *rule_of(int wait_mode)
 
 } // namespace
 
+void answer_launcher() noexcept
+{
+	if (pgas_boot_is_asked())
+		pgas_boot_answer(pgas_tools::waiting_place(reinterpret_cast<const void *>(&answer_launcher)).c_str());
+}
+
 // SPIN never sleeps, BLOCK gives up the core at once, SPINBLOCK (the default) spins, then yields, then sleeps.
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept
 {
 	g_crowded = !pgas::cores_suffice(cores, nodes_here);
 	const uint32_t spins = g_crowded ? kSpinsCrowded : kSpins;
-	g_spin = {kEager, spins, kYields, 0, nullptr, 1};
-	g_block = {0, 0, spins + kYields, kNapNs, nullptr, 1};
-	g_spin_block = {kEager, spins, kYields, kNapNs, nullptr, 1};
+	g_spin = {kEager, spins, kYields, 0, answer_launcher, 16};
+	g_block = {0, 0, spins + kYields, kNapNs, answer_launcher, 16};
+	g_spin_block = {kEager, spins, kYields, kNapNs, answer_launcher, 16};
 }
 
 bool wait_crowded() noexcept
@@ -55,6 +64,7 @@ void wait_pause(pgas_backoff *wait) noexcept
 		if (wait->polls >= pgas::far_polls(g_crowded)) {
 			pgas::far_nap(wait->polls, g_crowded,
 				      [](uint64_t ns) { return g_gasnet.net.ops->wait(g_gasnet.net.domain, ns) == 1; });
+			answer_launcher();
 		} else {
 			wait->polls++;
 			if (g_crowded || wait->polls > pgas::kFarSpins)

@@ -83,6 +83,7 @@ void open_endpoints(const unsigned char *secret)
 		g_gasnet.net.ops->peers_watched(g_gasnet.net.domain);
 	if (secret && pgas_boot_watches()) // only a launcher that watches every rank can report this
 		g_gasnet.net.ops->peers_stopped(g_gasnet.net.domain, is_stopped, nullptr);
+	g_gasnet.net.ops->on_wait(g_gasnet.net.domain, answer_launcher);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint itself; the queue reports when to poll it, and failures
 	cq.format = FI_CQ_FORMAT_CONTEXT;

@@ -26,6 +26,28 @@ ask_by_signal libsma-tools
 places hang_probe "$barrier" "$wait_until"
 end_well
 
+# Without --hang-after, by what the PEs that wait report. They may not have come there yet, so it is asked again.
+asked() { # LINE: oshrun prints it when it is asked
+	[ "$(grep -c '^oshrun:   PE' "$work/out")" -ge $((3 * questions)) ] || return 1
+	grep -q -e "^oshrun:   $1\$" "$work/out" || { kill -USR1 $runner && questions=$((questions + 1)) && return 1; }
+}
+begin "$oshrun" -v -n 4 "$probe" "$work/go"
+within 100 grep -q 'PE 3 (pid' "$work/out"
+questions=0
+within 200 asked "PE 0-1: in shmem_barrier_all, called by main (.*hang_probe\.c:[0-9]*)"
+check "at SIGUSR1 oshrun says where PEs wait, without --hang-after"
+within 200 asked 'PE 2: in shmem_long_wait_until, called by main (.*hang_probe\.c:[0-9]*)'
+check "and where another one waits"
+within 200 asked 'PE 3: in no call that waits; it computes'
+check "and that the last one does not"
+end_well
+begin env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" -v -n 4 "$probe" "$work/go" get
+within 100 grep -q 'PE 3 (pid' "$work/out"
+questions=0
+within 200 asked "PE 2: in shmem_long_g, called by main (.*hang_probe\.c:[0-9]*)"
+check "also in a call that waits inside the provider"
+end_well
+
 # each host reports for its own PEs
 begin env SHMEM_FAKE_HOSTS=2x2 "$oshrun" --hang-after 2 -n 4 "$probe" "$work/go"
 both_hosts_report
@@ -39,7 +61,7 @@ for probe_arguments in '' get; do
 	within 200 all_report
 	check "without mapped memory all PEs report: ${probe_arguments:-wait}"
 	says '^SHMEM hang report: PE 3 has been outside of calls for 2\.'
-	says '^      until_there+0x'
+	says '^      until_there'
 	end_well
 done
 says '^  PE 2: shmem_long_g to PE 3, 8 bytes, for '

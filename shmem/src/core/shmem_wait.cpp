@@ -4,6 +4,9 @@
 #include "shmem_wait.hpp"
 #include "shmem_fail.hpp"
 
+#include "pgas_boot.h"
+#include "tool_place.hpp"
+
 #include <pgas/pgas_far_wait.hpp>
 
 #include <sched.h>
@@ -11,10 +14,16 @@
 namespace shmem {
 namespace {
 
+void act_meanwhile()
+{
+	act_for_peers();
+	answer_launcher();
+}
+
 // With cores to spare: spin, since the peer responds within a cache miss or two. Oversubscribed: yield the core at
 // once. The peers that we wait for may be waiting for us, so every wait acts for them.
-constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
-constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
+constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_meanwhile, 4};
+constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_meanwhile, 4};
 
 // Sleeps until something arrives from another host, or briefly.
 void nap_far(unsigned &polls)
@@ -22,6 +31,7 @@ void nap_far(unsigned &polls)
 	pgas::far_nap(polls, g_shmem.oversubscribed,
 		      [](uint64_t ns) { return g_shmem.net.ops->wait(g_shmem.net.domain, ns) == 1; });
 	check_lost(&g_default, "waiting");
+	answer_launcher();
 }
 
 // The word may come from anywhere: each poll is also one of the link.
@@ -38,6 +48,12 @@ void pause_far(unsigned &polls)
 constexpr unsigned kNearPolls = 32;
 
 } // namespace
+
+void answer_launcher()
+{
+	if (PGAS_UNLIKELY(pgas_boot_is_asked()))
+		pgas_boot_answer(pgas_tools::waiting_place(reinterpret_cast<const void *>(&answer_launcher)).c_str());
+}
 
 void act_for_peers()
 {

@@ -6,6 +6,7 @@
 #include "shmem_leave.hpp"
 #include "shmem_memory.hpp"
 #include "core/shmem_fail.hpp"
+#include "core/shmem_wait.hpp"
 #include "device/shmem_device.hpp"
 #include "device/shmem_stage.hpp"
 #include "names/shmem_team.hpp"
@@ -98,6 +99,7 @@ void open_endpoint(const unsigned char *secret)
 		g_shmem.net.ops->peers_watched(g_shmem.net.domain);
 	if (secret && pgas_boot_watches()) // only a launcher that watches all PEs can tell
 		g_shmem.net.ops->peers_stopped(g_shmem.net.domain, is_stopped, nullptr);
+	g_shmem.net.ops->on_wait(g_shmem.net.domain, answer_launcher);
 	g_shmem.copy_limit = g_shmem.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
 	require(kRoutine, "fi_cntr_open", fi_cntr_open(g_shmem.net.domain, &cntr, &g_shmem.cntr, nullptr));

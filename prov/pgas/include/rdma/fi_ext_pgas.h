@@ -233,6 +233,13 @@ struct fi_pgas_ops {
 	 * state: no callback.
 	 */
 	int (*peers_stopped)(struct fid_domain *domain, bool (*stopped)(void *context, fi_addr_t peer), void *context);
+
+	/*
+	 * A callback, called again and again by a thread that waits for a peer inside drain, or inside a call with
+	 * FI_PGAS_WAIT, once the wait has lasted for a while. No lock is held, but the call is not over: the callback
+	 * calls nothing of this domain. NULL, the initial state: no callback.
+	 */
+	int (*on_wait)(struct fid_domain *domain, void (*waits)(void));
 };
 
 #ifdef __cplusplus

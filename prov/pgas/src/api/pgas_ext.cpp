@@ -453,6 +453,12 @@ int peers_stopped(fid_domain *f, bool (*stopped)(void *context, fi_addr_t peer),
 	return 0;
 }
 
+int on_wait(fid_domain *f, void (*waits)()) noexcept
+{
+	domain_of(&f->fid)->client_waits.store(waits, std::memory_order_relaxed);
+	return 0;
+}
+
 } // namespace
 
 fi_pgas_ops g_ext_ops = {
@@ -485,6 +491,7 @@ fi_pgas_ops g_ext_ops = {
 	.peers_watched = peers_watched,
 	.messages_release = messages_release,
 	.peers_stopped = peers_stopped,
+	.on_wait = on_wait,
 };
 
 } // namespace pgas

@@ -54,12 +54,20 @@ void await_progress(ep_core *ep)
 
 void await_pause(domain *dom, pgas_backoff &wait)
 {
-	if (dom->polls_are_slow && wait.polls < PGAS_BACKOFF_SPINS)
+	if (dom->polls_are_slow && wait.polls < PGAS_BACKOFF_SPINS) {
 		wait.polls++;
-	else if (pgas_backoff_awake(&wait) || !may_touch_all(dom))
+		return;
+	}
+	if (pgas_backoff_awake(&wait)) {
 		pgas_backoff_pause(&wait);
-	else
+		return;
+	}
+	if (auto *waits = dom->client_waits.load(std::memory_order_relaxed))
+		waits();
+	if (may_touch_all(dom))
 		domain_poll_or_sleep(dom, kNapNs);
+	else
+		pgas_backoff_pause(&wait);
 }
 
 } // namespace pgas

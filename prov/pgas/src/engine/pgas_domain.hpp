@@ -67,6 +67,7 @@ struct domain {
 	// fi_pgas_ops::peers_stopped: the client's callback, or null.
 	bool (*peer_stopped)(void *context, fi_addr_t peer) = nullptr;
 	void *peer_stopped_context = nullptr;
+	std::atomic<void (*)()> client_waits{nullptr}; // fi_pgas_ops::on_wait: the client's callback, or null
 	bool hot_allowed() const { return !shared_by_threads; }
 	wire_domain &host() const { return *wires[0]; } // for calls of host_ops
 };
