@@ -39,6 +39,41 @@ loaded "oshcc --inline $flags hello.c -o hello && shmemrun -n 2 ./hello" && grep
 check "oshcc --inline, shmemrun"
 loaded "oshc++ $flags -x c++ hello.c -o hello && oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
 check "oshc++"
+if [ -z "$sanitized" ]; then # a program has one sanitizer, and --check takes the place of one
+	loaded "oshcc --check hello.c -o hello && oshrun --check=race -n 2 ./hello" && grep -q '^hello 2$' "$work/out" &&
+		grep -q '^SHMEM race check: no race' "$work/out"
+	check "oshcc --check"
+fi
+loaded "oshcc -static-libsma $flags hello.c -o hello && oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
+check "oshcc -static-libsma"
+if command -v pkg-config >/dev/null; then
+	loaded "$(setting CC) $flags hello.c -o hello \$(pkg-config --cflags --libs sma) && oshrun -n 2 ./hello" &&
+		grep -q '^hello 2$' "$work/out"
+	check "pkg-config sma"
+	loaded "$(setting CC) $flags hello.c -o hello \$(pkg-config --cflags sma) \$(pkg-config --variable=archives sma) &&
+		oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
+	check "pkg-config sma, the archives"
+else
+	not_run "pkg-config: it is not here"
+fi
+if command -v cmake >/dev/null; then
+	cat >"$work/CMakeLists.txt" <<'TEXT'
+cmake_minimum_required(VERSION 3.18)
+project(user C CXX)
+find_package(PGAS REQUIRED COMPONENTS OpenSHMEM GASNet)
+foreach(kind OpenSHMEM OpenSHMEM_inline OpenSHMEM_static)
+	add_executable(${kind} hello.c)
+	target_link_libraries(${kind} PGAS::${kind})
+endforeach()
+TEXT
+	cc=$(setting CC) # without ccache
+	loaded "cmake -S . -B by-cmake -DCMAKE_C_COMPILER='${cc##* }' '-DCMAKE_C_FLAGS=$flags' &&
+		cmake --build by-cmake && oshrun -n 2 by-cmake/OpenSHMEM && oshrun -n 2 by-cmake/OpenSHMEM_inline &&
+		oshrun -n 2 by-cmake/OpenSHMEM_static" && [ "$(grep -c '^hello 2$' "$work/out")" = 3 ]
+	check "find_package(PGAS)"
+else
+	not_run "find_package(PGAS): no cmake"
+fi
 loaded "gasnetrun_pgas -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
 check "gasnetrun_pgas"
 # sourcing it again adds nothing
