@@ -32,8 +32,10 @@ AC_DEFUN([PGAS_PATHS], [
   LIBEXEC_FROM_BIN=`pgas_full "$libexecdir/$PACKAGE"`
   LIB_FROM_DRIVERS=`pgas_way "$LIBEXEC_FROM_BIN/instr-count/drivers" "$pgas_libdir"`
   LIBEXEC_FROM_BIN=`pgas_way "$pgas_bindir" "$LIBEXEC_FROM_BIN"`
+  LIB_FROM_BIN=`pgas_way "$pgas_bindir" "$pgas_libdir"`
   DATA_FROM_BIN=`pgas_full "$datadir/$PACKAGE"`
   DATA_FROM_BIN=`pgas_way "$pgas_bindir" "$DATA_FROM_BIN"`
+  AC_SUBST([LIB_FROM_BIN])
   AC_SUBST([LIB_FROM_DRIVERS])
   AC_SUBST([LIBEXEC_FROM_BIN])
   AC_SUBST([DATA_FROM_BIN])

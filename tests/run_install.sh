@@ -117,6 +117,14 @@ user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static &&
 check "oshcc -static-libsma"
 user "$bindir/shmem-info" && says SHMEM_SYMMETRIC_SIZE
 check "shmem-info"
+user "$bindir/shmem-tune" --help && says '^usage: shmem-tune' && own "$bindir/shmem-tune"
+check "shmem-tune"
+for program in "$bindir"/*; do
+	user ldd "$program"
+	! says 'not found' || echo "$program"
+done >"$work/lost"
+[ ! -s "$work/lost" ]
+check "every program finds its libraries"
 
 pc() { # module, options: what pkg-config says of the moved installation
 	module=$1
