@@ -82,6 +82,11 @@ int parse_options(int argc, char **argv, options &opts);
 
 // program:
 int resolve(app &program); // 0, or 126/127 after an error line
+// elf: why an ELF file cannot be whole; empty: it is, or is something else. Why execve failed with that error, in words
+// about the file. Whether a shell may read the file.
+std::string truncation_of(const std::string &path);
+std::string why_not_executed(const std::string &path, int error);
+bool is_script(const std::string &path);
 void add_words(strings &words, const std::string &text);
 
 // Prints "oshrun: ..." to stderr, one line, one write; or passes the line, without the name, to the sink of say_to().

@@ -99,8 +99,7 @@ void judge::read_mail()
 			on_hello(*one, mail);
 		else if (mail.kind == pgas::boot::kMailExecFailed)
 			result_.fail(mail.status == ENOENT ? kExitNotFound : kExitNotExecutable,
-				     "%sPE %d: cannot execute %s: %s", where_.at_host().c_str(), mail.rank, mail.text,
-				     strerror(mail.status));
+				     "%sPE %d: cannot execute %s", where_.at_host().c_str(), mail.rank, mail.text);
 		else if (mail.kind == pgas::boot::kMailArrived && owner_)
 			owner_->arrived(static_cast<uint32_t>(mail.status));
 		else if (mail.kind == pgas::boot::kMailPlace)

@@ -22,6 +22,16 @@ bool executable_file(const std::string &path, int &why)
 	return S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
+// A part of a program may start, and then die of anything.
+int check_whole(const std::string &name, const std::string &path)
+{
+	const std::string cut = truncation_of(path);
+	if (cut.empty())
+		return 0;
+	say("%s: cannot be executed: %s", name.c_str(), cut.c_str());
+	return kExitNotExecutable;
+}
+
 } // namespace
 
 void add_words(strings &words, const std::string &text)
@@ -50,7 +60,7 @@ int resolve(app &program)
 	if (name.find('/') != std::string::npos) {
 		program.path = name;
 		if (executable_file(name[0] == '/' ? name : dir + name, why))
-			return 0;
+			return check_whole(name, name[0] == '/' ? name : dir + name);
 		worst = why;
 	} else {
 		const char *list = getenv("PATH");
@@ -60,7 +70,7 @@ int resolve(app &program)
 			std::string folder = end == pos ? "." : path.substr(pos, end - pos);
 			program.path = folder + "/" + name;
 			if (executable_file(folder[0] == '/' ? program.path : dir + program.path, why))
-				return 0;
+				return check_whole(name, folder[0] == '/' ? program.path : dir + program.path);
 			if (why == EACCES)
 				worst = why;
 			pos = end + 1;

@@ -104,7 +104,10 @@ strings pe_environment(const launch &how)
 	mail.kind = pgas::boot::kMailExecFailed;
 	mail.rank = how.rank;
 	mail.status = why;
-	snprintf(mail.text, sizeof mail.text, "%s", what);
+	const std::string reason = ": " + why_not_executed(what, why);
+	const size_t room = sizeof mail.text - 1 - std::min(reason.size(), sizeof mail.text / 2), length = strlen(what);
+	snprintf(mail.text, sizeof mail.text, "%s%s%s", length > room ? "..." : "",
+		 length > room ? what + (length - room) + 3 : what, reason.c_str()); // the end of a long path
 	ssize_t ignored = write(how.plan.files.mail_write.get(), &mail, sizeof mail);
 	(void)ignored;
 	_exit(why == ENOENT ? kExitNotFound : kExitNotExecutable);
@@ -136,7 +139,7 @@ strings pe_environment(const launch &how)
 		personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
 	strings argv = how.program.argv;
 	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());
-	if (errno == ENOEXEC) { // a script without #!: start it as every shell does
+	if (errno == ENOEXEC && is_script(how.program.path)) { // without #!: start it as every shell does
 		argv[0] = how.program.path;
 		argv.insert(argv.begin(), "/bin/sh");
 		execve("/bin/sh", pointers(argv).data(), pointers(env).data());

@@ -40,8 +40,8 @@ check "oshcc --inline, shmemrun"
 loaded "oshc++ $flags -x c++ hello.c -o hello && oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
 check "oshc++"
 if [ -z "$sanitized" ]; then # a program has one sanitizer, and --check takes the place of one
-	loaded "oshcc --check hello.c -o hello && oshrun --check=race -n 2 ./hello" && grep -q '^hello 2$' "$work/out" &&
-		grep -q '^SHMEM race check: no race' "$work/out"
+	loaded "oshcc --check hello.c -o hello && oshrun --check=race -n 2 ./hello" &&
+		grep -q '^hello 2$' "$work/out" && grep -q '^SHMEM race check: no race' "$work/out"
 	check "oshcc --check"
 fi
 loaded "oshcc -static-libsma $flags hello.c -o hello && oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
@@ -50,8 +50,8 @@ if command -v pkg-config >/dev/null; then
 	loaded "$(setting CC) $flags hello.c -o hello \$(pkg-config --cflags --libs sma) && oshrun -n 2 ./hello" &&
 		grep -q '^hello 2$' "$work/out"
 	check "pkg-config sma"
-	loaded "$(setting CC) $flags hello.c -o hello \$(pkg-config --cflags sma) \$(pkg-config --variable=archives sma) &&
-		oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
+	loaded "$(setting CC) $flags hello.c -o hello \$(pkg-config --cflags sma) \
+		\$(pkg-config --variable=archives sma) && oshrun -n 2 ./hello" && grep -q '^hello 2$' "$work/out"
 	check "pkg-config sma, the archives"
 else
 	not_run "pkg-config: it is not here"

@@ -55,7 +55,8 @@ modulecmd=$(command -v modulecmd.tcl || ls /usr/lib/*/modulecmd.tcl \
 if [ -n "$modulecmd" ] && command -v tclsh >/dev/null; then
 	version=$(sed -n 's/^PACKAGE_VERSION = //p' "$top/Makefile")
 	user sh -c 'eval "$(tclsh "$1" sh load "$2")"; set -e; oshcc $4 hello.c -o loaded; oshrun -n 2 ./loaded
-		[ "$(command -v oshrun)" = "$3/oshrun" ]; shmem-tune --help >/dev/null; echo "$FI_PROVIDER_PATH"' sh "$modulecmd" \
+		[ "$(command -v oshrun)" = "$3/oshrun" ]; shmem-tune --help >/dev/null
+		echo "$FI_PROVIDER_PATH"' sh "$modulecmd" \
 		"$modules/$version" "$bindir" "$flags" && says '^hello 2$' && says "^$providerdir\$"
 	check "module load"
 else
