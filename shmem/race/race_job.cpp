@@ -61,6 +61,14 @@ const char *obstacle(bool inlined_somewhere, size_t room_bytes)
 	return c.place.end > room_bytes || c.place.blocks_count == 0 ? "there is no room for so many PEs" : nullptr;
 }
 
+int first_with_tool()
+{
+	int pe = 0;
+	while (!where_is(pe).with_tool)
+		pe++;
+	return pe;
+}
+
 // Each PE notifies all others, through a number in their rooms.
 bool any_inlined()
 {
@@ -111,9 +119,11 @@ void joined()
 	const char *why = obstacle(false, room_bytes);
 	why = why ? why : obstacle(any_inlined(), room_bytes);
 	if (why) {
-		if (c.me == 0)
-			fprintf(stderr, "PE 0: races are not looked for: %s\n", why);
-		return;
+		if (c.me == first_with_tool()) {
+			fprintf(stderr, "PE %d: races cannot be looked for: %s\n", c.me, why);
+			pshmem_global_exit(SHMEM_TOOL_CANNOT_CHECK);
+		}
+		return; // it ends all
 	}
 	head_of_mine()->pid = static_cast<uint32_t>(getpid());
 	publish();

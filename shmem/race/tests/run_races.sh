@@ -130,8 +130,17 @@ fi
 expect 1 'check rice: expected race or race:FILE' "$oshrun" --check=rice -n 2 "$races" two_puts
 expect 1 'SHMEM_CHECK: "rice" is neither race nor race:FILE' env SHMEM_CHECK=rice "$oshrun" -n 1 "$races" two_puts
 expect 66 'race check: cannot write /proc/no' "$oshrun" --check=race:/proc/no -n 3 "$races" two_puts
-expect 0 'races are not looked for: the program has calls inlined' "$oshrun" --check=race -n 2 \
+expect 67 'races cannot be looked for: the program has calls inlined' "$oshrun" --check=race -n 2 \
 	"$tests/shmem_smoke_inline"
+if [ -z "$sanitized" ] && [ -f "$top/libsma.a" ]; then
+	good env OSHCC_CC="${CC:-cc}" OSHCC_INCLUDEDIR="$src/shmem/include" OSHCC_LIBDIR="$top" \
+		sh "$top/shmem/bin/oshcc" -static-libsma "$src/examples/hello.c" -o "$work/static"
+	expect 67 'races cannot be looked for: the program is linked with libsma.a' \
+		"$oshrun" --check=race -n 2 "$work/static"
+	expect 0 'do nothing here: the program is linked with libsma.a' "$oshrun" --stats -n 2 "$work/static"
+else
+	not_run "a program that contains libsma.a: the archive is not built, or needs a sanitizer's library"
+fi
 # a job that ends early
 expect 5 '^SHMEM race check, up to the early end of the job: no race; ' "$oshrun" --check=race -n 4 \
 	"$tests/shmem_ends" global-exit

@@ -19,6 +19,8 @@ extern "C" {
 #endif
 
 #define SHMEM_TOOL_VERSION 2u
+/* exit status of a job whose races were to be found and cannot be */
+#define SHMEM_TOOL_CANNOT_CHECK 67
 
 /* Functions that a tool provides. Each of them may use every OpenSHMEM call by its pshmem_ name. */
 struct shmem_impl_tool {

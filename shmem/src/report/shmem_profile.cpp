@@ -16,6 +16,8 @@
 #include <pgas/pgas_preload.hpp>
 #include <teams/teams_coll.hpp>
 
+#include "pgas_boot.h"
+
 namespace shmem {
 namespace {
 
@@ -47,6 +49,14 @@ __attribute__((constructor)) void load_tool(int, char **argv, char **)
 		g_no_tool = strdup(why.c_str());
 }
 
+// A job that was started to find races, and cannot, must not look like one that has none.
+void stop_unchecked()
+{
+	char text[512];
+	snprintf(text, sizeof text, "races cannot be looked for: %s", g_no_tool);
+	pgas_boot_abort(SHMEM_TOOL_CANNOT_CHECK, text);
+}
+
 team *team_for(shmem_team_t handle)
 {
 	return handle == SHMEM_TEAM_INVALID ? nullptr : live_team(handle);
@@ -71,10 +81,10 @@ void tool_joined()
 {
 	if (g_shmem.tool)
 		g_shmem.tool->joined();
+	else if (g_no_tool && wished_check())
+		stop_unchecked();
 	else if (g_no_tool && g_shmem.my_pe == 0)
-		fprintf(stderr,
-			"PE 0: SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER and SHMEM_CHECK do nothing here: %s\n",
-			g_no_tool);
+		fprintf(stderr, "PE 0: SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER do nothing here: %s\n", g_no_tool);
 }
 
 void tool_leaving()
