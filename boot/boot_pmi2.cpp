@@ -145,7 +145,7 @@ static int pmi2_absent(job &)
 	if (!pgas_boot_getenv("PMI_RANK"))
 		return kNotMine;
 	// without this error each rank would run as a job of one
-	complain("started by a PMI-2 launcher without PMI_FD, but built without PMI-2");
+	print_error("started by a PMI-2 launcher without PMI_FD, but built without PMI-2");
 	return -ENOSYS;
 }
 constinit const backend g_pmi2 = {"pmi2",  pmi2_absent, nullptr, nullptr, nullptr,

@@ -224,7 +224,7 @@ static int pmix_absent(job &)
 	if (!pgas_boot_getenv("PMIX_NAMESPACE"))
 		return kNotMine;
 	// without this error each rank would run as a job of one
-	complain("started by a PMIx launcher, but built without PMIx");
+	print_error("started by a PMIx launcher, but built without PMIx");
 	return -ENOSYS;
 }
 constinit const backend g_pmix = {"pmix",  pmix_absent, nullptr, nullptr, nullptr,
