@@ -30,6 +30,24 @@ bool srun_tells_nothing()
 	return pgas_boot_getenv("SLURM_STEP_ID") && tasks && atoi(tasks) > 1;
 }
 
+// Why a backend has found that its launcher did not start this process; null: there is no such backend.
+const char *why_not_mine(const char *name)
+{
+	if (strcmp(name, "oshrun") == 0)
+		return pgas_boot_getenv("PGAS_BOOT") ? "the job of oshrun that this environment comes from is over, or "
+						       "another launcher was started inside it"
+						     : "oshrun did not start this process: PGAS_BOOT is not set";
+	if (strcmp(name, "pmix") == 0)
+		return "no PMIx launcher started this process: PMIX_NAMESPACE and PMIX_RANK are not set (mpirun of "
+		       "Open MPI and srun --mpi=pmix set them)";
+	if (strcmp(name, "pmi1") == 0)
+		return "no PMI launcher started this process: PMI_FD, PMI_RANK and PMI_SIZE are not set, or the "
+		       "descriptor that PMI_FD names was closed (mpiexec.hydra and srun --mpi=pmi2 set them)";
+	if (strcmp(name, "pmi2") == 0)
+		return "no PMI-2 launcher started this process: PMI_RANK is not set (srun --mpi=pmi2 sets it)";
+	return nullptr;
+}
+
 // Tries launchers from the innermost outwards, as far as that can be known: g_native refuses if the environment shows a
 // launcher that was started inside its job; a PMI_FD that still is a socket comes from our own parent, because mpirun
 // closes what its processes would inherit from an outer launcher. PGAS_BOOT_LAUNCHER names one backend and turns the
@@ -65,8 +83,11 @@ int choose_backend()
 			return 0;
 		}
 	}
-	pgas::boot::print_error("PGAS_BOOT_LAUNCHER=%s: no such launcher here (oshrun, pmix, pmi1, pmi2 or single)",
-				wanted);
+	if (const char *why = why_not_mine(wanted)) {
+		pgas::boot::print_error("PGAS_BOOT_LAUNCHER=%s: %s", wanted, why);
+		return -ENOTCONN;
+	}
+	pgas::boot::print_error("PGAS_BOOT_LAUNCHER=%s: no such launcher (oshrun, pmix, pmi1, pmi2 or single)", wanted);
 	return -EINVAL;
 }
 

@@ -142,6 +142,10 @@ constinit const backend g_pmi2 = {"pmi2",   pmi2_init, pmi2_finalize, pmi2_put, 
 namespace pgas::boot {
 static int pmi2_absent(job &)
 {
+	if (pgas_boot_getenv("PGAS_BOOT_LAUNCHER")) {
+		print_error("PGAS_BOOT_LAUNCHER=pmi2, but built without PMI-2");
+		return -ENOSYS;
+	}
 	if (!pgas_boot_getenv("PMI_RANK"))
 		return kNotMine;
 	// without this error each rank would run as a job of one

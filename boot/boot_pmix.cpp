@@ -221,6 +221,10 @@ constinit const backend g_pmix = {"pmix", pmix_init, pmix_finalize, pmix_put, pm
 namespace pgas::boot {
 static int pmix_absent(job &)
 {
+	if (pgas_boot_getenv("PGAS_BOOT_LAUNCHER")) {
+		print_error("PGAS_BOOT_LAUNCHER=pmix, but built without PMIx");
+		return -ENOSYS;
+	}
 	if (!pgas_boot_getenv("PMIX_NAMESPACE"))
 		return kNotMine;
 	// without this error each rank would run as a job of one

@@ -6,6 +6,8 @@
 #endif
 #include "oshrun_hosts.hpp"
 
+#include <pgas/pgas_variables.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -236,7 +238,16 @@ bool take_map(cursor &input, command &cmd)
 	if (!take_text(input, text))
 		return false;
 	cmd.opts.map = text == "slot" ? map_by::slot : text == "node" ? map_by::node : map_by::other;
-	return true;
+	if (cmd.opts.map != map_by::other)
+		return true;
+	for (const char *known :
+	     {"core", "hwthread", "numa", "package", "socket", "board", "l1cache", "l2cache", "l3cache"})
+		if (text == known)
+			return true; // of mpirun; with several hosts it is refused later
+	say("%s %s: expected slot or node (or a part of a host, as for mpirun, which makes no difference on one host: "
+	    "core, numa, socket, ...)",
+	    input.typed.c_str(), text.c_str());
+	return false;
 }
 
 // A value that must not be empty.
@@ -390,6 +401,20 @@ const option *find_option(const std::string &name)
 	return nullptr;
 }
 
+// The option that was probably meant, with two dashes as most are written; empty: it is similar to none.
+std::string similar_option(const std::string &name)
+{
+	std::string nearest;
+	size_t least = std::clamp<size_t>(name.size() / 4, 1, 3) + 1;
+	for (const option &one : kOptions)
+		for (const char *known : one.names)
+			if (known && strlen(known) > 3 && pgas::variables::distance(name.c_str(), known) < least) {
+				least = pgas::variables::distance(name.c_str(), known);
+				nearest = std::string("-") + known;
+			}
+	return nearest;
+}
+
 // Takes the values that an option has.
 struct taker {
 	cursor &input;
@@ -448,7 +473,9 @@ int parse_one(cursor &input, command &cmd)
 		return 0;
 	const option *found = find_option(name);
 	if (!found) {
-		say("unknown option %s; see oshrun --help", text);
+		const std::string meant = similar_option(name);
+		say("unknown option %s; %s%s%s", text, meant.empty() ? "see oshrun --help" : "did you mean ",
+		    meant.c_str(), meant.empty() ? "" : "?");
 		return kExitUsage;
 	}
 	bool good = std::visit(taker{input, cmd}, found->kind);

@@ -74,6 +74,21 @@ check "a wrapper that goes on"
 
 note "what cannot be started"
 job -n 2 ./no-such-program
+[ $rc -eq 127 ] && [ "$(cat "$work/err")" = "oshrun: ./no-such-program: program not found" ]
+check "missing program"
+job -n 2 no-such-program-in-path
+[ $rc -eq 127 ] && grep -q 'not found in PATH' "$work/err"
+check "missing program in PATH"
+echo 'not a program' >"$work/data"
+job -n 2 "$work/data"
+[ $rc -eq 126 ] && grep -q 'cannot be executed: Permission denied' "$work/err"
+check "not executable"
+job -n 2 /
+[ $rc -eq 126 ] && grep -q 'Is a directory' "$work/err"
+check "a directory"
+printf '#!/no/such/interpreter\n' >"$work/script"
+chmod +x "$work/script"
+job -n 2 "$work/script"
 [ $rc -eq 127 ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -q "$(printf '^oshrun: PE [01]: %s: %s$' \
 	"cannot execute $work/script" 'its interpreter /no/such/interpreter does not exist')" "$work/err"
 check "missing interpreter"
@@ -125,6 +140,26 @@ check "nothing after the colon"
 job --no-such-option true
 [ $rc -eq 1 ] && grep -q 'unknown option --no-such-option' "$work/err"
 check "unknown option"
+for typo in --stat:--stats --tiemout:--timeout --hostfil:--hostfile; do
+	job "${typo%:*}" true
+	[ $rc -eq 1 ] && grep -q "^oshrun: unknown option ${typo%:*}; did you mean ${typo#*:}?\$" "$work/err"
+	check "unknown option ${typo%:*}: $(cat "$work/err")"
+done
+job --map-by foo true
+[ $rc -eq 1 ] && grep -q '^oshrun: --map-by foo: expected slot or node ' "$work/err"
+check "--map-by foo"
+job --map-by core true
+[ $rc -eq 0 ]
+check "--map-by core, on one host"
+for name in pmix:PMIX_NAMESPACE pmi1:PMI_FD pmi2:PMI_RANK oshrun:PGAS_BOOT; do
+	env -u PGAS_BOOT PGAS_BOOT_LAUNCHER="${name%:*}" "$PROBE" all >"$work/out" 2>"$work/err"
+	[ $? -ne 0 ] &&
+		grep -Eq "PGAS_BOOT_LAUNCHER=${name%:*}(: .*${name#*:}.* not set|, but built without)" "$work/err"
+	check "a launcher that did not start the process: $(cat "$work/err")"
+done
+PGAS_BOOT_LAUNCHER=pmi3 "$PROBE" all >"$work/out" 2>"$work/err"
+[ $? -ne 0 ] && grep -q 'PGAS_BOOT_LAUNCHER=pmi3: no such launcher (oshrun, ' "$work/err"
+check "a launcher that does not exist"
 (ulimit -n 100 && job -n 100 true && cp "$work/err" "$work/err2" && exit $rc)
 [ $? -eq 1 ] && grep -q 'file descriptors, the limit is 100' "$work/err"
 check "too few file descriptors"

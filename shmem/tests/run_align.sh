@@ -44,6 +44,10 @@ fi
 if [ -z "$sanitized" ]; then
 	(ulimit -v 41943040 && bounded "$run" -n 2 "$align") >"$work/out" 2>&1 </dev/null
 	check "40 GiB of address space"
+	(ulimit -v 400000 && SHMEM_SYMMETRIC_SIZE=16M bounded "$run" -n 2 "$align") >"$work/out" 2>&1 </dev/null
+	[ $? -eq 1 ] && grep -q 'it takes 4112 MiB, of which 4096 MiB are the library.s' "$work/out" &&
+		grep -q '; this process may have 390 MiB (ulimit -v)' "$work/out"
+	check "too little: the message says what takes how much"
 else
 	not_run "little address space: a build with sanitizers"
 fi

@@ -17,6 +17,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -169,6 +170,21 @@ void child_after_fork()
 	g_shmem.data.fd = -1; // children of this child find private memory, which fork() copies by itself
 }
 
+// The library's own part is address space, and hardly any memory; it is the same whatever the size of the heap.
+void explain_no_room(const memory_plan &plan, size_t own_bytes, char *why, size_t room)
+{
+	rlimit limit{};
+	getrlimit(RLIMIT_AS, &limit);
+	const int used =
+		snprintf(why, room,
+			 "no room in the address space for the symmetric heap: it takes %zu MiB, of which %zu MiB are "
+			 "the library's, whatever SHMEM_SYMMETRIC_SIZE is",
+			 plan.reserved() >> 20, own_bytes >> 20);
+	if (limit.rlim_cur != RLIM_INFINITY && used > 0 && static_cast<size_t>(used) < room)
+		snprintf(why + used, room - static_cast<size_t>(used), "; this process may have %zu MiB (ulimit -v)",
+			 static_cast<size_t>(limit.rlim_cur) >> 20);
+}
+
 } // namespace
 
 bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memory_plan &plan, char *why, size_t room)
@@ -199,7 +215,7 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memor
 	plan.heap_bytes = pgas::round_up(own_bytes + (heap_bytes ? heap_bytes : 1), pages ? pages : pgas::page_bytes());
 	plan.behind_bytes = behind_bytes;
 	if (!place_heap(plan, g_shmem.n_pes)) {
-		snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.reserved());
+		explain_no_room(plan, own_bytes, why, room);
 		return false;
 	}
 	return true;
