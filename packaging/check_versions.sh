@@ -17,6 +17,18 @@ has debian/changelog '^pgas (@) '
 has packaging/rpm/pgas.spec '^Version: *@$'
 has packaging/rpm/pgas.spec ' - @-1$'
 has CITATION.cff '^version: @$'
+# whoever names the licence names all of them, and LICENSE names the files that have another one
+for file in $(cd "$src" && grep -rlE --exclude-dir='build*' --include='*.[ch]' --include='*.[ch]pp' \
+	'^/[/*] SPDX-License-Identifier: GPL-2.0-or-later' .); do
+	for place in LICENSE debian/copyright; do
+		grep -qF "${file#./}" "$src/$place"
+		check "$place names $file"
+	done
+	for place in LICENSE CITATION.cff debian/copyright packaging/rpm/pgas.spec packaging/spack/package.py; do
+		grep -q 'BSD[- ]3-Clause' "$src/$place" && grep -q 'GPL-2.0-or-later' "$src/$place"
+		check "$place names both licences"
+	done
+done
 # the newest entries come first
 [ "$(sed -n 's/^## \([0-9.]*\) .*/\1/p' "$src/NEWS.md" | head -n 1)" = "$version" ]
 check "NEWS.md begins with it"
