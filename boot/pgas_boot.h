@@ -58,8 +58,8 @@ int pgas_boot_is_stopped(int rank) PGAS_BOOT_NOEXCEPT;
 
 /* 1: the user asks where the ranks are (oshrun: SIGUSR1), and this process has not answered yet. A thread that waits
  * for other ranks looks at this now and then, and answers with the place where it waits: one line of at most
- * PGAS_BOOT_PLACE_BYTES, with the final zero. The first answer to a question counts. Both may be called from any
- * thread, between init and finalize. */
+ * PGAS_BOOT_PLACE_BYTES, with the final zero, or nothing, if it prints a report of all ranks itself. The first answer
+ * of a process counts. Both may be called from any thread, between init and finalize. */
 #define PGAS_BOOT_PLACE_BYTES 244
 int pgas_boot_is_asked(void) PGAS_BOOT_NOEXCEPT;
 void pgas_boot_answer(const char *place) PGAS_BOOT_NOEXCEPT;

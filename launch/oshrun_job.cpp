@@ -215,7 +215,7 @@ void job::handle(const std::vector<pollfd> &polls)
 	check_deadlines();
 }
 
-// With --hang-after the tool in the PEs reports more than they can answer here.
+// With --hang-after the PEs have a handler for the signal, which is not the program's.
 bool job::makes_hang_reports() const
 {
 	constexpr const char *name = "SHMEM_HANG_AFTER";
@@ -229,8 +229,9 @@ bool job::makes_hang_reports() const
 // A process with a handler for the signal gets it. It would end any other process, so these do not.
 void job::ask_places()
 {
-	if (pes_.signal_handlers(SIGUSR1) == 0 || !makes_hang_reports())
-		survey_.ask();
+	if (!makes_hang_reports())
+		pes_.signal_handlers(SIGUSR1);
+	survey_.ask();
 }
 
 void job::on_signal(int sig)

@@ -30,6 +30,10 @@ void survey::take(const pe &one, uint32_t question, const char *place)
 {
 	if (deadline_ == 0 || question != question_)
 		return;
+	if (!*place) { // it prints a hang report itself
+		deadline_ = 0;
+		return;
+	}
 	std::string &text = places_[static_cast<size_t>(&one - &*pes_.begin())];
 	text = std::string("in ") + place;
 	std::replace_if(

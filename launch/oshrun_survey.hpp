@@ -13,9 +13,10 @@ public:
 	{
 	}
 	void ask();
-	void take(const pe &one, uint32_t question, const char *place); // an answer; it may be anything
-	void check(double now);                                         // prints when all have answered, or time is up
-	double deadline() const { return deadline_; }                   // 0: nothing was asked
+	// An answer, which may be anything. Without text: the PEs print a hang report themselves.
+	void take(const pe &one, uint32_t question, const char *place);
+	void check(double now);                       // prints when all have answered, or time is up
+	double deadline() const { return deadline_; } // 0: nothing was asked
 
 private:
 	bool is_answered() const;

@@ -105,6 +105,9 @@ struct process {
 };
 extern process g __attribute__((visibility("hidden")));
 
+// 1: this thread is inside a call of the library. Kept for hang reports only, whose thread reads it of another one.
+inline thread_local uint32_t t_inside = 0;
+
 inline uint64_t now_ns()
 {
 	timespec t;
@@ -166,6 +169,7 @@ void settle_words();
 bool signal_fits(uint64_t word, int how, uint64_t wanted);
 bool signal_adds(int how);
 
+bool user_asks();   // the launcher's user asks where the PEs are; true once per question, which is then answered
 void also_ending(); // called after figures of a job that ends early were reported
 [[noreturn]] void stop_job(int status);
 

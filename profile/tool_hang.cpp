@@ -5,20 +5,22 @@
 //
 // Each PE has a thread for this. The thread of the first PE of a host checks the figures of all of them from time to
 // time. It requests a backtrace from each by a number in that PE's room; the PE's own thread interrupts the main
-// thread, whose handler notes the return addresses, finds their names, and writes both into its room. A PE that does
-// not reply in time is reported with what its figures say.
+// thread, whose handler notes the return addresses, finds their names, and writes both into its room. A thread that is
+// blocked in a system call outside of our calls is not interrupted: its call might end early. A PE that does not reply
+// in time is reported with what its figures say.
 //
 // If PEs of one machine do not map each other's memory, each sees only itself, and reports for itself. The PE that the
 // others wait for may be in no call, and nobody could ask it: so in that case a PE that has been outside of calls for
 // too long reports, too.
 #include "tool_figures.hpp"
+#include "tool_place.hpp"
 #include "tool_report.hpp"
-#include "tool_symbols.hpp"
 
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,10 +43,11 @@ struct guard_thread {
 	pthread_t thread{}, main{};
 	bool runs = false;
 	uint64_t after_ns = 0;
-	pid_t pid = 0;
-	std::vector<figures *> near; // figures of each PE of my host, or null
-	int first = 0;               // the PE that reports
-	bool blind = false;          // there are PEs on this machine that it does not see
+	pid_t main_tid = 0;
+	const uint32_t *main_inside = nullptr; // t_inside of that thread
+	std::vector<figures *> near;           // figures of each PE of my host, or null
+	int first = 0;                         // the PE that reports
+	bool blind = false;                    // there are PEs on this machine that it does not see
 	std::atomic<bool> closing{false}, asked{false};
 	void *frames[kFrames];
 	std::atomic<int> frame_count{-1};
@@ -90,30 +93,70 @@ void name_frames(char *text, size_t room, int count)
 	text[0] = '\0';
 	for (int i = 0; i < count; i++) {
 		Dl_info info{};
-		const auto addr = reinterpret_cast<uintptr_t>(g_hang.frames[i]);
 		if (!dladdr(g_hang.frames[i], &info) || !info.dli_fname || is_of_ours(info.dli_fname))
 			continue;
-		const char *slash = strrchr(info.dli_fname, '/');
-		const char *name = slash ? slash + 1 : info.dli_fname;
-		const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
-		const auto symbol = reinterpret_cast<uintptr_t>(info.dli_saddr);
-		uint64_t within = addr - symbol;
-		std::string function = info.dli_sname ? info.dli_sname : "";
-		if (function.empty()) // a return address may belong to the next function
-			function = function_at(info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe", base,
-					       addr - 1, within);
-		int n;
-		if (!function.empty())
-			n = snprintf(text + used, room - used, "      %s+0x%" PRIx64 " (%s+0x%" PRIxPTR ")\n",
-				     function.c_str(), within, name, addr - base);
-		else
-			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR "\n", name, addr - base);
-		if (n < 0 || static_cast<size_t>(n) >= room - used) {
-			text[used] = '\0';
+		const std::string frame = "      " + frame_text(g_hang.frames[i]) + "\n";
+		if (frame.size() >= room - used)
 			return;
-		}
-		used += static_cast<size_t>(n);
+		memcpy(text + used, frame.c_str(), frame.size() + 1);
+		used += frame.size();
 	}
+}
+
+// The system call in which the reported thread is blocked, -1 when it runs, or -2 when the kernel does not tell.
+long blocked_call()
+{
+	char path[64], text[64] = "";
+	snprintf(path, sizeof path, "/proc/self/task/%d/syscall", g_hang.main_tid);
+	FILE *file = fopen(path, "re");
+	const bool told = file && fgets(text, sizeof text, file);
+	if (file)
+		fclose(file);
+	if (!told)
+		return -2;
+	return strncmp(text, "running", 7) == 0 ? -1 : strtol(text, nullptr, 10);
+}
+
+const char *name_of_call(long number)
+{
+	switch (number) {
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return "asleep";
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_epoll_pwait:
+#ifdef SYS_poll
+	case SYS_poll:
+	case SYS_select:
+	case SYS_epoll_wait:
+#endif
+		return "waiting for a file or a time";
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+		return "reading";
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendto:
+	case SYS_sendmsg:
+		return "writing";
+	case SYS_wait4:
+	case SYS_waitid:
+		return "waiting for a process";
+	case SYS_futex:
+		return "waiting for a thread";
+	default:
+		return "in a system call";
+	}
+}
+
+// A signal ends a sleep, and many other system calls that have a time limit, before their time, whatever its flags say;
+// the report must not change the program. The library's own waits go on, and code that runs does not notice.
+bool may_interrupt(long call)
+{
+	return call == -1 || pgas_load_relaxed(g_hang.main_inside) != 0;
 }
 
 void answer()
@@ -124,10 +167,16 @@ void answer()
 		return;
 	g_hang.frame_count.store(-1);
 	const timespec nap = {0, 1'000'000};
-	if (pthread_kill(g_hang.main, look_signal()) == 0)
+	const long call = blocked_call();
+	const bool interrupts = may_interrupt(call);
+	if (interrupts && pthread_kill(g_hang.main, look_signal()) == 0)
 		for (int i = 0; i < 500 && g_hang.frame_count.load() == -1; i++)
 			nanosleep(&nap, nullptr);
-	name_frames(g.mine->where, sizeof g.mine->where, std::max(g_hang.frame_count.load(), 0));
+	if (interrupts)
+		name_frames(g.mine->where, sizeof g.mine->where, std::max(g_hang.frame_count.load(), 0));
+	else
+		snprintf(g.mine->where, sizeof g.mine->where, "      (%s; a backtrace would interrupt it)\n",
+			 name_of_call(call));
 	pgas_store_release(&mine.look_answered, number); // pairs with load_acquire in has_answered()
 }
 
@@ -293,7 +342,7 @@ void *guard_main(void *)
 		const uint64_t outside = g_hang.blind ? outside_since() : 0;
 		if (g.my_pe != g_hang.first)
 			continue;
-		if (g_hang.asked.exchange(false))
+		if (const bool by_launcher = user_asks(); g_hang.asked.exchange(false) || by_launcher)
 			print_report("SIGUSR1");
 		uint64_t since = outside;
 		const int pe = longest(since);
@@ -376,6 +425,8 @@ void hang_prepare()
 	void *frames[2];
 	backtrace(frames, 2); // the first call loads a library, which a handler must not do
 	w.main = pthread_self();
+	w.main_inside = &t_inside;
+	w.main_tid = static_cast<pid_t>(syscall(SYS_gettid));
 	w.closing = w.asked = false;
 	handle(look_signal(), on_look, &w.old_look);
 	handle(SIGUSR1, on_user, &w.old_user);

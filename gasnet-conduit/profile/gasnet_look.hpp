@@ -47,7 +47,7 @@ public:
 	void waits_for(gex_Event_t event) const;
 
 private:
-	uint32_t call_ = 0, team_pes_ = 0, how_ = 0;
+	uint32_t call_ = 0, team_pes_ = 0, how_ = 0, inside_ = 0;
 	int32_t node_ = kNoPe;
 	uint64_t since_ = 0, bytes_ = 0, team_ = 0;
 };

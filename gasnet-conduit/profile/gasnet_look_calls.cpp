@@ -54,6 +54,8 @@ void standing::enter(call id, uint64_t since, size_t bytes, int node)
 	team_ = pgas_load_relaxed(&h.in_team);
 	team_pes_ = pgas_load_relaxed(&h.in_team_pes);
 	how_ = pgas_load_relaxed(&h.in_how);
+	inside_ = t_inside;
+	pgas_store_relaxed(&t_inside, 1u);
 	pgas_store_relaxed(&h.in_pe, node);
 	pgas_store_relaxed(&h.in_bytes, bytes);
 	pgas_store_relaxed(&h.in_since_ns, since);
@@ -72,6 +74,7 @@ void standing::leave() const
 	pgas_store_relaxed(&h.in_team_pes, team_pes_);
 	pgas_store_relaxed(&h.in_how, how_);
 	pgas_store_relaxed(&h.in_call, call_);
+	pgas_store_relaxed(&t_inside, inside_);
 }
 
 void standing::with(gex_TM_t tm) const

@@ -11,6 +11,11 @@
 
 namespace pgas_tools {
 
+bool user_asks()
+{
+	return gasneti_tool_asked() != 0;
+}
+
 const char kSubject[] = "GASNet";
 struct gasneti_tool_facts g_facts;
 

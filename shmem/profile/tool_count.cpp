@@ -25,6 +25,11 @@ void note_heap()
 
 } // namespace
 
+bool user_asks()
+{
+	return shmem_impl_tool_asked() != 0;
+}
+
 // --- a call ----------------------------------------------------------------------------------------------------------
 
 watch::watch(call id, family f, size_t bytes, int pe, shmem_ctx_t ctx, const signal_fact &signal)
@@ -54,6 +59,7 @@ void watch::enter(shmem_team_t team)
 	pgas_store_relaxed(&h.in_bytes, bytes_);
 	pgas_store_relaxed(&h.in_since_ns, start_);
 	if (g.wish.hang_after) {
+		pgas_store_relaxed(&t_inside, 1u);
 		pgas_store_relaxed(&h.in_place, signal_.addr ? shmem_impl_tool_offset(signal_.addr) + 1 : 0);
 		pgas_store_relaxed(&h.in_value, signal_.value);
 		pgas_store_relaxed(&h.in_how, static_cast<uint32_t>(signal_.how));
@@ -70,6 +76,8 @@ watch::~watch()
 		return;
 	const uint64_t ns = now_ns() - start_;
 	pgas_store_relaxed(&g.mine->head.in_call, 0u);
+	if (g.wish.hang_after)
+		pgas_store_relaxed(&t_inside, 0u);
 	count_call(row_, bytes_, ns, kFamilies[static_cast<uint32_t>(family_)].is_waiting);
 	if (family_ == family::memory)
 		note_heap(); // now, because a job may end early

@@ -94,6 +94,7 @@ struct state {
 	std::vector<gasnet_seginfo_t> segments;
 	// Some node has no window here. "Hosts" are then sets of nodes that all have windows on each other.
 	bool far = false;
+	bool tool_reports = false; // of hangs: the library itself does not answer the launcher's user
 	// Other nodes depend on this node's progress: it is far from some, or a segment is client memory.
 	bool serves = false;
 	std::vector<gasnet_node_t> host_of; // by node, numbered in the order of first nodes

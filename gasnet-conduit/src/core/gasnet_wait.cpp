@@ -38,7 +38,7 @@ const pgas_backoff_rule *rule_of(int wait_mode)
 
 void answer_launcher() noexcept
 {
-	if (pgas_boot_is_asked())
+	if (pgas_boot_is_asked() && !g_gasnet.tool_reports)
 		pgas_boot_answer(pgas_tools::waiting_place(reinterpret_cast<const void *>(&answer_launcher)).c_str());
 }
 

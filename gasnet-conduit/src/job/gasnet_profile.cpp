@@ -5,6 +5,7 @@
 // --trace and --hang-after set. Otherwise all this code does is read three environment variables.
 #include "gasnet_profile.h"
 #include "gasnet_job.hpp"
+#include "pgas_boot.h"
 #include "rma/gasnet_rma.hpp"
 
 #include <dlfcn.h>
@@ -78,6 +79,7 @@ void tool_told(std::vector<uint8_t> with_tool)
 
 void tool_joined() noexcept
 {
+	g_gasnet.tool_reports = g_tool && wished("SHMEM_HANG_AFTER");
 	if (g_tool)
 		g_tool->joined();
 	else if (g_no_tool && gasneti_front.mynode == 0)
@@ -138,6 +140,14 @@ extern "C" void gasneti_tool_get(void *dst, gasnet_node_t node, const void *mine
 		gasneti_get_far(dst, node, mine, bytes, GASNETI_DONE, 0);
 	else
 		memset(dst, 0, bytes);
+}
+
+extern "C" int gasneti_tool_asked(void) noexcept
+{
+	if (!pgas_boot_is_asked())
+		return 0;
+	pgas_boot_answer("");
+	return 1;
 }
 
 extern "C" void gasneti_tool_progress(void) noexcept

@@ -44,6 +44,8 @@ PGAS_EXPORT gasnet_node_t gasneti_tool_host(gasnet_node_t node, const char **nam
 /* Sets a word of another host's room, complete when the call returns; reads bytes of it: zeros before gasnet_attach. */
 PGAS_EXPORT void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t value) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_tool_get(void *dst, gasnet_node_t node, const void *mine, size_t bytes) PGAS_NOEXCEPT;
+/* 1: the user asks where the nodes are, and the tool reports it; once for each question. */
+PGAS_EXPORT int gasneti_tool_asked(void) PGAS_NOEXCEPT;
 /* Lets other nodes reach this node's memory. */
 PGAS_EXPORT void gasneti_tool_progress(void) PGAS_NOEXCEPT;
 

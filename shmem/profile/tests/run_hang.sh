@@ -66,6 +66,13 @@ for probe_arguments in '' get; do
 done
 says '^  PE 2: shmem_long_g to PE 3, 8 bytes, for '
 
+# the report does not wake a PE that sleeps
+begin "$oshrun" --hang-after 1 -n 4 "$probe" "$work/go" sleep
+reported "a report while a PE sleeps"
+says '^  PE 3: outside of calls$'
+says '^      (asleep; a backtrace would interrupt it)$'
+end_well
+
 expect 1 'SHMEM_HANG_AFTER: "soon" is not a number of seconds' env SHMEM_HANG_AFTER=soon "$oshrun" -n 1 \
 	"$top/examples/hello"
 expect 1 'hang-after soon: expected a number' "$oshrun" --hang-after soon -n 1 "$top/examples/hello"

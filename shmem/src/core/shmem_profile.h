@@ -64,6 +64,9 @@ const char *shmem_impl_tool_algorithm_name(enum shmem_impl_collective which, int
 
 void shmem_impl_tool_heap(size_t *high_water, size_t *total) SHMEM_IMPL_NOEXCEPT;
 
+/* 1: the user asks where the PEs are, and the tool reports it; once for each question. */
+int shmem_impl_tool_asked(void) SHMEM_IMPL_NOEXCEPT;
+
 /* The offset that identifies a symmetric address on all PEs. */
 uint64_t shmem_impl_tool_offset(const void *symmetric) SHMEM_IMPL_NOEXCEPT;
 

@@ -51,7 +51,8 @@ constexpr unsigned kNearPolls = 32;
 
 void answer_launcher()
 {
-	if (PGAS_UNLIKELY(pgas_boot_is_asked()))
+	const bool tool_reports = g_shmem.tool && g_shmem.env.hang_after;
+	if (PGAS_UNLIKELY(pgas_boot_is_asked()) && !tool_reports)
 		pgas_boot_answer(pgas_tools::waiting_place(reinterpret_cast<const void *>(&answer_launcher)).c_str());
 }
 

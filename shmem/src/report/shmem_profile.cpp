@@ -169,6 +169,14 @@ extern "C" SHMEM_EXPORT void shmem_impl_tool_heap(size_t *high_water, size_t *to
 	*total = s.total_bytes;
 }
 
+extern "C" SHMEM_EXPORT int shmem_impl_tool_asked() noexcept
+{
+	if (!pgas_boot_is_asked())
+		return 0;
+	pgas_boot_answer("");
+	return 1;
+}
+
 extern "C" SHMEM_EXPORT uint64_t shmem_impl_tool_offset(const void *symmetric) noexcept
 {
 	return symmetric_offset(symmetric);
