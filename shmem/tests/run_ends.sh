@@ -47,4 +47,12 @@ if open_mpi; then
 else
 	not_run "mpirun: $why"
 fi
+# with the place of each frame, and whose it is
+crash_of() { # COMMAND...
+	by env SHMEM_BACKTRACE=yes "$@"
+	grep -Eq '^PE 1: #[0-9]+ main \((.*shmem_ends\.c:[0-9]+|shmem_ends\+0x[0-9a-f]+)\)$' "$work/out" &&
+		! grep -q '^PE [02]: #' "$work/out" && ! grep -q '^[^ ]*(.*) *\[0x' "$work/out"
+	check "SHMEM_BACKTRACE: ${*##*/}"
+}
+crash_of "$run" -n 3 "$ends" crash
 finish

@@ -4,20 +4,70 @@
 #include "shmem_fail.hpp"
 
 #include <execinfo.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 
 #include "pgas_boot.h"
+#include "tool_place.hpp"
 
 namespace shmem {
 
+namespace {
+
+constexpr int kFrames = 64;
+constexpr int kNamingMs = 3000;
+
+// Names need memory, and the program may have crashed while it held the lock of malloc: so a child finds them, which
+// may hang and is killed then. It is made by the system call alone, since fork() takes locks, too.
+[[noreturn]] void name_frames(void *const *frames, int count)
+{
+	signal(SIGSEGV, SIG_DFL); // not our handler, which called this
+	signal(SIGBUS, SIG_DFL);
+	std::string text;
+	for (int i = 0; i < count; i++)
+		text += "PE " + std::to_string(g_shmem.my_pe) + ": #" + std::to_string(i) + " " +
+			pgas_tools::frame_text(frames[i]) + "\n";
+	const ssize_t wrote = write(STDERR_FILENO, text.data(), text.size()); // at once: other PEs write, too
+	_exit(wrote == static_cast<ssize_t>(text.size()) ? 0 : 1);
+}
+
+// True when the child has ended well in time.
+bool await_child(pid_t child)
+{
+	const timespec nap{0, 1'000'000};
+	int status = 0;
+	for (int i = 0; i < kNamingMs; i++) {
+		const pid_t ended = waitpid(child, &status, WNOHANG);
+		if (ended == child)
+			return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		if (ended < 0 && errno != EINTR) // the program ignores its children: nobody can tell
+			return true;
+		nanosleep(&nap, nullptr);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return false;
+}
+
+} // namespace
+
 void backtrace_print()
 {
-	void *frames[64];
-	backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+	void *frames[kFrames];
+	const int count = backtrace(frames, kFrames);
+	const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	if (child == 0)
+		name_frames(frames, count);
+	if (child < 0 || !await_child(child))
+		backtrace_symbols_fd(frames, count, STDERR_FILENO);
 }
 
 void fail(const char *routine, const char *format, ...)

@@ -19,6 +19,7 @@ void check_lost(const context *c, const char *routine);
 // They return only if the PE has joined the job, or if there is such a PE.
 void check_running(const char *routine);
 void check_pe(const char *routine, int pe);
+// The calling thread's, on standard error: number of the PE, function, file and line of each frame.
 void backtrace_print();
 
 } // namespace shmem
