@@ -55,6 +55,23 @@ touch "$work/README.md"
 [ "$(dead_links "$work/page.md")" = "$work/page.md: no no/such.md" ]
 check "a link that leads nowhere is seen"
 
+: >"$work/out"
+for page in docs/*.md docs/*/*.md man/man?/*.?; do
+	grep -oE '(build/)?bench/[a-z_]+[^a-z_./]' "$page" | sort -u | while read -r word; do
+		name=${word##*bench/}
+		name=${name%[!a-z_]}
+		if [ -e "bench/$name" ]; then
+			place=bench # a script of the source tree
+		else
+			place=build/bench
+		fi
+		[ -e "bench/$name" ] || grep -q "bench/$name" bench/Makefile.include || echo "$page: no $word"
+		[ "${word%"/$name"*}" = $place ] || echo "$page: $word is in $place"
+	done >>"$work/out"
+done
+[ ! -s "$work/out" ]
+check "programs of bench/ are where the documents say"
+
 for guide in $guides; do
 	grep -q "docs/$guide" README.md && grep -q "docs/$guide" packaging/Makefile.include
 	check "$guide: README.md leads to it, and it is installed"
