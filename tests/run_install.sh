@@ -280,4 +280,27 @@ if [ -x "$bindir/instr-count" ]; then
 else
 	not_run "instr-count: it is not built here"
 fi
+# the same without debugging information: a twentieth of the size, and everything works
+cd "$top" || exit 99
+if env -u MAKEFLAGS -u MFLAGS make install-strip DESTDIR="$work/lean" >"$work/out" 2>&1; then
+	mend
+	lean=$work/lean libdir=$work/lean$(installed libdir) drivers=$work/lean$(installed instrcountdriversdir)
+	for file in "$libdir"/*.so "$libdir"/*.a "$lean$(installed bindir)"/*; do
+		! readelf -S "$file" 2>/dev/null | grep -q '\.debug_info' || echo "$file has debugging information"
+	done >"$work/out"
+	ls "$libdir"/*-tools.la "$lean$(installed providerdir)"/*.la >>"$work/out" 2>/dev/null
+	[ ! -s "$work/out" ]
+	check "make install-strip: $(du -sm "$lean" | cut -f 1) MiB instead of $(du -sm "$moved" | cut -f 1)"
+	cd "$work/user" || exit 99
+	user "$lean$(cd "$top" && installed bindir)/oshcc" -static-libsma $flags hello.c -o lean && runs ./lean
+	check "make install-strip: the archives"
+	[ ! -d "$drivers" ] || nm "$drivers/shmem_int_p" 2>/dev/null | grep -q ' T main$'
+	check "make install-strip: instr-count's drivers have their names"
+	env -u MAKEFLAGS -u MFLAGS make -C "$top" uninstall DESTDIR="$lean" >/dev/null 2>&1
+	find "$lean" ! -type d >"$work/out"
+	[ ! -s "$work/out" ]
+	check "make uninstall leaves no file"
+else
+	fail "make install-strip"
+fi
 finish
