@@ -57,7 +57,7 @@ check "a link that leads nowhere is seen"
 
 : >"$work/out"
 for page in docs/*.md docs/*/*.md man/man?/*.?; do
-	grep -oE '(build/)?bench/[a-z_]+[^a-z_./]' "$page" | sort -u | while read -r word; do
+	grep -oE '(build/)?bench/[a-z_]+[^a-z_./-]' "$page" | sort -u | while read -r word; do
 		name=${word##*bench/}
 		name=${name%[!a-z_]}
 		if [ -e "bench/$name" ]; then

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two threads of each PE, with a team of their own each; both teams have all PEs. What one team orders must not be taken
- * for what the other one orders, although the threads run in any order. With an argument a synchronisation is missing.
+ * Two threads of each PE, with a team of their own each; both teams have all PEs. What one team orders must not be
+ * taken for what the other one orders, although the threads run in any order. With an argument a synchronisation is
+ * missing.
  */
 #include <pthread.h>
 #include <shmem.h>
