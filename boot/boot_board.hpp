@@ -54,7 +54,7 @@ struct alignas(64) board_slot {
 	uint32_t state; // PE: live, done; oshrun: gone, once it has reaped the child
 	uint32_t pid;   // PE: the process that joined, which need not be oshrun's child
 	uint32_t refs;  // PE: copies of this library that joined in that process
-	// oshrun: 1 if the oshrun of its host reports the process stopped or held by a debugger; PEs read it (relaxed)
+	// oshrun: 1 if the oshrun of its host reports that the process does not run; PEs read it (relaxed)
 	uint32_t stopped;
 	uint32_t pmix;       // keeper: kPmix... of this rank
 	uint32_t host;       // oshrun: the number of the host where the PE runs

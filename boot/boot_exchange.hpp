@@ -35,6 +35,7 @@ struct base_card {
 	Address address; // valid if it is_open
 	bool is_open;    // the endpoints exist already
 	uint64_t host;   // pgas_host_id()
+	uint64_t kernel; // kernel_number()
 	cpu_set_t cpus;  // on which it may run
 	char host_name[kHostNameBytes];
 	unsigned char secret[kSecretBytes]; // of the job: rank 0's is used
@@ -47,6 +48,7 @@ bool describe_self(base_card<Address> &mine, char *why, size_t room)
 	if (pgas_host_id(&mine.host, why, room) != 0)
 		return false;
 	gethostname(mine.host_name, sizeof mine.host_name - 1);
+	mine.kernel = kernel_number();
 	mine.cpus = usable_cores();
 	if (pgas_boot_rank() != 0 || getrandom(mine.secret, sizeof mine.secret, 0) == sizeof mine.secret)
 		return true;
@@ -111,7 +113,16 @@ struct host_view {
 	int count = 0;
 	int place = 0;    // of this rank among them, in the order of ranks
 	cpu_set_t cpus{}; // of all of them together
+	// Ranks that other hosts of the job run on these CPUs: containers and other hosts may be one machine.
+	int rivals = 0;
 };
+
+// Is there a CPU for each of them? Whoever has none of its own must not spin.
+inline bool cores_suffice(const host_view &here) noexcept
+{
+	return pgas::cores_suffice(here.cpus, here.count + here.rivals);
+}
+
 template <class Card>
 host_view view_host(const std::vector<Card> &cards)
 {
@@ -123,6 +134,12 @@ host_view view_host(const std::vector<Card> &cards)
 		here.count++;
 		here.place += rank < me;
 		CPU_OR(&here.cpus, &here.cpus, &cards[rank].cpus);
+	}
+	for (const Card &c : cards) {
+		cpu_set_t common;
+		CPU_AND(&common, &here.cpus, &c.cpus);
+		here.rivals += c.host != cards[me].host && c.kernel && c.kernel == cards[me].kernel &&
+			       CPU_COUNT(&common) > 0;
 	}
 	return here;
 }

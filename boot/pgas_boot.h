@@ -52,8 +52,9 @@ const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_watches(void) PGAS_BOOT_NOEXCEPT;
 
 /* 1: the launcher knows that this rank's process has not run for a second or so, because it was stopped (SIGSTOP,
- * ^Z) or a debugger holds it; it sends nothing, but is not lost. 0: it runs, is gone, or the launcher does not
- * report it: oshrun does in jobs on several hosts. Call it from any thread, between init and finalize. */
+ * ^Z), a debugger holds it, or others have its CPU; it sends nothing, but is not lost. 0: it runs, is gone, or the
+ * launcher does not report it: oshrun does in jobs on several hosts. Call it from any thread, between init and
+ * finalize. */
 int pgas_boot_is_stopped(int rank) PGAS_BOOT_NOEXCEPT;
 
 /* 1: the user asks where the ranks are (oshrun: SIGUSR1), and this process has not answered yet. A thread that waits

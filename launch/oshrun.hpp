@@ -102,8 +102,14 @@ void set_env(strings &env, const std::string &assignment);
 // needs it.
 constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 
-// bind: a CPU set per PE, or none at all if PEs are not bound.
-std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why);
+// bind: this host's part of a machine that is several hosts of the job.
+struct cpu_share {
+	int first = 0;    // PEs of the hosts before this one, which take the first cores
+	int total = 0;    // PEs of all of them; 0: this host has the machine for itself
+	bool even = true; // all of them may use the same CPUs
+};
+// A CPU set per PE, or none at all if PEs are not bound.
+std::vector<cpu_set_t> plan_binding(bind_to how, int count, const cpu_share &share, std::string &why);
 // The CPUs that --rankfile gives to these ranks; an empty set: not bound. False if some of them cannot be used here,
 // and `why` says which.
 bool plan_by_rankfile(const strings &rank_cpus, const std::vector<int> &ranks, std::vector<cpu_set_t> &plan,

@@ -3,6 +3,7 @@
 // oshrun_agent.hpp describes the states.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
+#include "oshrun_share.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -43,6 +44,7 @@ private:
 	void pmix_to_host(const message &msg, bool from_above);
 	bool pass_down(const message &msg);
 	bool take_job(const message &msg);
+	bool take_share(const message &msg);
 	int attempt(int (agent::*what)());
 	int prepare(); // 0, or the exit code after an error line
 	int begin();
@@ -165,6 +167,18 @@ int agent::prepare()
 	return 0;
 }
 
+bool agent::take_share(const message &msg)
+{
+	cpu_share share;
+	if (!read_share(msg, share))
+		return false;
+	if (msg.host == host_)
+		work_->set_share(share);
+	else
+		below_->send_to(msg);
+	return true;
+}
+
 int agent::begin()
 {
 	return work_->start() ? 0 : kExitCannotStart;
@@ -245,6 +259,11 @@ bool agent::from_below(child &source, message &msg)
 	case kind::say:
 		up_.send(msg);
 		return true;
+	case kind::machine:
+		if (msg.host < source.host || msg.host >= source.end)
+			return false;
+		up_.send(msg);
+		return true;
 	case kind::stopped:
 		if (!stops_.take(msg, source.host, source.end, true))
 			return false;
@@ -300,6 +319,8 @@ bool agent::pass_down(const message &msg)
 		if (now_ == state::running)
 			work_->fail_if_joined(msg.body.c_str());
 		return true;
+	case kind::share:
+		return take_share(msg);
 	default:
 		return pmix_from_above(msg);
 	}
@@ -518,6 +539,7 @@ void agent::advance()
 		report_stops();
 	if (now_ == state::prepared && !ready_sent_ && below_->all(&child::ready)) {
 		ready_sent_ = true;
+		up_.send(describe_machine(host_));
 		up_.send({kind::ready});
 	}
 	if (now_ == state::running && arrived_ && below_->all(&child::fenced)) {

@@ -80,7 +80,7 @@ private:
 	std::vector<uint64_t> kv_bytes_; // by rank: key-value bytes already sent to the others, or received from them
 };
 
-// stops: which PEs of the job are stopped, or held by a debugger, as reported by their agents.
+// stops: which PEs of the job do not run, as reported by their agents.
 class stop_marks {
 public:
 	void open(std::vector<uint32_t> host_of);

@@ -164,21 +164,33 @@ bool parse_cpus(const std::string &text, cpu_set_t &set)
 	return CPU_COUNT(&set) > 0;
 }
 
+// Why PEs that nobody wants bound are not; empty: there is a CPU for each. units: cores, 0: not counted yet.
+static std::string too_many(int count, const cpu_share &share, int cpus, int units)
+{
+	if (!share.even)
+		return "not bound: another host of the job may use some of their CPUs";
+	const char *const here = share.total > count ? "not bound: more PEs on this machine than " : nullptr;
+	if (std::max(count, share.total) > cpus)
+		return std::string(here ? here : "not bound: more PEs than ") + "CPUs"; // without checking the cores
+	if (units && std::max(count, share.total) > units)
+		return std::string(here ? here : "not bound: more PEs than ") + "cores";
+	return {};
+}
+
 // A single PE competes with no other, and its threads would share one core: it is bound only on request.
-std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
+std::vector<cpu_set_t> plan_binding(bind_to how, int count, const cpu_share &share, std::string &why)
 {
 	cpu_set_t allowed;
 	why = "not bound";
-	if (how == bind_to::none || (how == bind_to::automatic && count == 1))
+	const bool chosen = how != bind_to::automatic;
+	if (how == bind_to::none || (!chosen && count == 1))
 		return {};
 	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
 		why = "not bound: affinity is not known";
 		return {};
 	}
-	if (how == bind_to::automatic && count > CPU_COUNT(&allowed)) {
-		why = "not bound: more PEs than CPUs"; // known without checking the cores
+	if (!chosen && !(why = too_many(count, share, CPU_COUNT(&allowed), 0)).empty())
 		return {};
-	}
 	cpu_sets units;
 	if (!cores_by_hwloc(allowed, units)) {
 		units.clear();
@@ -186,14 +198,12 @@ std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 	}
 	if (how == bind_to::hwthread)
 		units = split_hwthreads(units);
-	if (how == bind_to::automatic && count > static_cast<int>(units.size())) {
-		why = "not bound: more PEs than cores";
+	if (!chosen && !(why = too_many(count, share, CPU_COUNT(&allowed), static_cast<int>(units.size()))).empty())
 		return {};
-	}
 	why = how == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
 	cpu_sets plan;
-	for (int pe = 0; pe < count; pe++)
-		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // oversubscribed on request: start over
+	for (int pe = 0; pe < count; pe++) // oversubscribed on request: start over
+		plan.push_back(units[static_cast<size_t>(share.first + pe) % units.size()]);
 	return plan;
 }
 

@@ -3,6 +3,7 @@
 // and the verdict; the agents have the PEs (oshrun_agent.hpp).
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
+#include "oshrun_share.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -65,6 +66,7 @@ private:
 	bool prepare();
 	void step();
 	void advance();
+	void start();
 	void give_credit();
 	void check_deadlines();
 	void read_signals();
@@ -79,6 +81,7 @@ private:
 	std::string body_;
 	std::vector<uint32_t> host_of_;
 	stop_marks stops_;
+	machine_table machines_;
 	branch below_;
 	output out_;
 	head_input in_;
@@ -209,6 +212,8 @@ bool head::from_below(child &source, message &msg)
 	case kind::pmix_data:
 		below_.send_all(msg, &source);
 		return true;
+	case kind::machine:
+		return machines_.take(msg, source.host, source.end);
 	case kind::stopped:
 		return take_stop(source, msg);
 	case kind::fence:
@@ -254,16 +259,25 @@ void head::give_credit()
 	owed_.clear();
 }
 
+void head::start()
+{
+	phase_ = phase::running;
+	if (opts_.verbose)
+		say("job of %d PEs on %zu hosts, all of them ready after %.3f s; one that says nothing for %g s is "
+		    "lost",
+		    opts_.count, opts_.hosts.size(), now_s() - started_at_, silence_limit(opts_, true));
+	std::vector<int> pes(opts_.hosts.size(), 0);
+	for (const uint32_t host : host_of_)
+		pes[host]++;
+	for (const message &share : machines_.divide(pes))
+		below_.send_to(share);
+	below_.send_all({kind::start});
+}
+
 void head::advance()
 {
-	if (phase_ == phase::starting && below_.all(&child::ready)) {
-		phase_ = phase::running;
-		if (opts_.verbose)
-			say("job of %d PEs on %zu hosts, all of them ready after %.3f s; one that says nothing for "
-			    "%g s is lost",
-			    opts_.count, opts_.hosts.size(), now_s() - started_at_, silence_limit(opts_, true));
-		below_.send_all({kind::start});
-	}
+	if (phase_ == phase::starting && below_.all(&child::ready))
+		start();
 	if (below_.all(&child::fenced)) {
 		below_.clear(&child::fenced);
 		below_.send_all({kind::release, -1, static_cast<int>(generation_++)});

@@ -113,7 +113,7 @@ bool job::start()
 bool job::plan_cpus(std::vector<cpu_set_t> &cpus, std::string &why)
 {
 	if (opts_.rank_cpus.empty())
-		cpus = plan_binding(opts_.bind, static_cast<int>(pes_.size()), why);
+		cpus = plan_binding(opts_.bind, static_cast<int>(pes_.size()), share_, why);
 	else if (!plan_by_rankfile(opts_.rank_cpus, pes_.ranks(), cpus, why)) {
 		verdict_.fail(kExitCannotStart, "%s%s", where_.at_host().c_str(), why.c_str());
 		end(SIGKILL);

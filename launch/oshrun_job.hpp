@@ -20,6 +20,7 @@ public:
 	void end(int sig); // SIGKILL: at once, others: with a grace period
 	void on_signal(int sig);
 	void set_deadline(double when) { deadline_ = when; }
+	void set_share(const cpu_share &share) { share_ = share; }           // before start()
 	void fail_if_joined(const char *who) { judge_.fail_if_joined(who); } // that PE will never join
 	std::vector<std::pair<int, bool>> check_stops() { return pes_.check_stops(); }
 	verdict &result() { return verdict_; }
@@ -46,6 +47,7 @@ private:
 
 	options &opts_;
 	placement where_;
+	cpu_share share_;
 	pe_output &out_;
 	pe_input &in_;
 	job_owner *owner_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_pes.cpp: see oshrun_pes.hpp.
 #include "oshrun_pes.hpp"
-#include "oshrun_process.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -133,7 +132,7 @@ std::vector<std::pair<int, bool>> pe_table::check_stops()
 	std::vector<std::pair<int, bool>> news;
 	for (pe &one : pes_) {
 		const pid_t pid = one.joined_watch.get() >= 0 ? one.joined : one.child;
-		const bool stopped = pid > 0 && is_stopped(pid);
+		const bool stopped = pid > 0 && (is_stopped(pid) || one.watch.is_left_out(pid));
 		if (std::exchange(one.is_stopped, stopped) != stopped)
 			news.emplace_back(one.rank, stopped);
 	}

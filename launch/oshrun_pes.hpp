@@ -2,6 +2,7 @@
 // oshrun_pes.hpp: the PEs that run on this host, and what is known about each of them.
 #pragma once
 
+#include "oshrun_process.hpp"
 #include "oshrun_start.hpp"
 
 namespace oshrun {
@@ -14,6 +15,7 @@ struct pe {
 	pid_t joined = 0;        // process that joined the job, if that is not our child
 	unique_fd joined_watch;  // pidfd of that process
 	bool has_joined = false; // it has ended, but had joined before
+	run_watch watch;         // whether the kernel runs it
 	bool is_stopped = false; // at the last check
 	double lost_at = 0;      // when it was found gone while our child, a wrapper, runs on
 };
@@ -41,7 +43,8 @@ public:
 	void signal_groups(int sig) const;
 	void signal_programs(int sig) const; // not a shell around it, which it would kill
 	int signal_handlers(int sig) const;  // only processes with a handler for it, and how many that are
-	// PEs that were stopped, or held by a debugger, or continued, since the last check.
+	// PEs that do not run since the last check, or run again: stopped, held by a debugger, or left out by the
+	// kernel.
 	std::vector<std::pair<int, bool>> check_stops();
 
 private:

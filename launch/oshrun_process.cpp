@@ -12,20 +12,37 @@
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 namespace oshrun {
 namespace {
 
+// What a file /proc/.../stat has after the name: the state letter, then numbers; empty if there is no such process or
+// thread. The process chooses the name, which may have any characters, but only numbers follow, so the last parenthesis
+// is the end of the name.
+std::string after_name(const std::string &path)
+{
+	char text[512];
+	const pgas::unique_fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+	const ssize_t got = file.get() >= 0 ? read(file.get(), text, sizeof text - 1) : -1;
+	if (got <= 0)
+		return {};
+	text[got] = '\0';
+	const char *end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end + 2 : "";
+}
+
 // Reads the parent and the kernel's flags of any process. False: there is no such process.
 bool read_stat(pid_t pid, int &parent, unsigned &flags)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	FILE *file = fopen(path, "re");
-	const bool told = file && fscanf(file, "%*d (%*[^)]) %*c %d %*d %*d %*d %*d %u", &parent, &flags) == 2;
-	if (file)
-		fclose(file);
-	return told;
+	const std::string rest = after_name("/proc/" + std::to_string(pid) + "/stat");
+	return sscanf(rest.c_str(), "%*c %d %*d %*d %*d %*d %u", &parent, &flags) == 2;
+}
+
+char state_of(const std::string &path)
+{
+	const std::string rest = after_name(path);
+	return rest.empty() ? '\0' : rest[0];
 }
 
 } // namespace
@@ -38,32 +55,36 @@ bool is_oshrun(pid_t pid)
 	       ours.st_ino == theirs.st_ino;
 }
 
-// The process chooses the name before its state, which may have any characters, but numbers follow, so the last
-// parenthesis is the end of the name.
-static const char *after_name(pid_t pid, char *text, size_t room)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
-	const ssize_t got = file.get() >= 0 ? read(file.get(), text, room - 1) : -1;
-	if (got <= 0)
-		return nullptr;
-	text[got] = '\0';
-	const char *end = strrchr(text, ')');
-	return end && end[1] == ' ' ? end + 2 : nullptr;
-}
-
 char process_state(pid_t pid)
 {
-	char text[512];
-	const char *state = after_name(pid, text, sizeof text);
-	return state ? *state : '\0';
+	return state_of("/proc/" + std::to_string(pid) + "/stat");
 }
 
 bool is_stopped(pid_t pid)
 {
 	const char state = process_state(pid);
 	return state == 'T' || state == 't';
+}
+
+uint64_t cpu_time_ns(pid_t pid)
+{
+	clockid_t clock;
+	timespec used;
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return 0;
+	return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+}
+
+bool is_runnable(pid_t pid)
+{
+	const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
+	bool found = false;
+	DIR *const folder = opendir(tasks.c_str());
+	while (const dirent *entry = folder && !found ? readdir(folder) : nullptr)
+		found = entry->d_name[0] != '.' && state_of(tasks + entry->d_name + "/stat") == 'R';
+	if (folder)
+		closedir(folder);
+	return found;
 }
 
 bool catches(pid_t pid, int sig)
@@ -85,15 +106,24 @@ std::vector<pid_t> members_of(pid_t group)
 	std::vector<pid_t> found;
 	DIR *proc = opendir("/proc");
 	while (dirent *entry = proc ? readdir(proc) : nullptr) {
-		char text[512], state;
-		int pid = atoi(entry->d_name), parent, members_group;
-		const char *rest = pid > 1 ? after_name(pid, text, sizeof text) : nullptr;
-		if (rest && sscanf(rest, "%c %d %d", &state, &parent, &members_group) == 3 && members_group == group)
+		const int pid = atoi(entry->d_name);
+		if (pid <= 1)
+			continue;
+		int its_group;
+		const std::string rest = after_name("/proc/" + std::to_string(pid) + "/stat");
+		if (sscanf(rest.c_str(), "%*c %*d %d", &its_group) == 1 && its_group == group)
 			found.push_back(pid);
 	}
 	if (proc)
 		closedir(proc);
 	return found;
+}
+
+// A process that slept in between has run. Its threads are looked at only if it has not.
+bool run_watch::is_left_out(pid_t pid)
+{
+	const uint64_t used = cpu_time_ns(pid);
+	return add(used, used == used_ns_ && is_runnable(pid));
 }
 
 // A process that created a session of its own is in none of our process groups, but the environment that it was started

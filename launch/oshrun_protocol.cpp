@@ -50,7 +50,10 @@ size_t body_max(kind id)
 	case kind::early:
 	case kind::fail:
 	case kind::say:
+	case kind::machine:
 		return kLineMax;
+	case kind::share:
+		return 12;
 	default:
 		return 0;
 	}

@@ -7,7 +7,8 @@
 // agent commands pass only lines. Nothing of a message is used before kind, length and newline have been checked. The
 // end of the stream means that the other side is gone.
 //
-//   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
+//   down: job share start signal end in(rank 0) gone early release
+//   up: machine ready out err say fail gone early fence over
 //   both: ping, data and stopped (to all other hosts), credit (bytes of out and err, or of in, that were written),
 //         pmix_...
 #pragma once
@@ -16,7 +17,7 @@
 
 namespace oshrun {
 
-constexpr int kProtocol = 4;
+constexpr int kProtocol = 5;
 constexpr size_t kStreamBytes = size_t{16} << 10;  // of one message of a standard stream
 constexpr size_t kPmixBytes = size_t{1} << 20;     // of one message between PMIx servers
 constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream in flight
@@ -46,8 +47,10 @@ enum class kind : uint32_t {
 	pmix_release, // the same
 	pmix_ask,     // host: of the rank; arg: rank; body: the asker
 	pmix_answer,  // host: of the asker; arg: 1 if it is known; body: the asker, and the value
-	stopped,      // arg: rank; host: 1: that PE is stopped or held by a debugger, 0: no longer
-	last = stopped
+	stopped,      // arg: rank; host: 1: that PE does not run (oshrun_stops.cpp), 0: it does again
+	machine,      // host: whose; body: which machine that is, before ready (oshrun_share.cpp)
+	share,        // host: whose; body: its part of a machine that is several hosts, before start
+	last = share
 };
 
 struct message {

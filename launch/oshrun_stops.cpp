@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_stops.cpp: PEs that are stopped, or held by a debugger. Peers on other hosts receive nothing from such a
-// process, and their networks may not distinguish it from a lost one; its agent can check.
+// oshrun_stops.cpp: PEs that do not run: stopped, held by a debugger, or ready to run while others have their CPU.
+// Peers on other hosts receive nothing from such a process, not even acknowledgements if it was interrupted while the
+// kernel read a socket for it. Their networks may not distinguish it from a lost one; its agent can check.
 //
 // An agent checks the PEs of its host from time to time and reports what has changed (kind::stopped), which goes to all
 // other hosts as data does. Every oshrun of the job keeps the reports in its own memory; what it writes to the board is

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -210,6 +211,39 @@ static void be_held(void)
 	hang();
 }
 
+static void *spin(void *unused)
+{
+	for (volatile unsigned turns = 0;; turns++) {}
+	return unused;
+}
+
+/*
+ * Others take the CPU of this process until they are killed: sixteen threads on its only CPU, whose scheduling class
+ * gives it a thousandth of what each of them gets.
+ */
+static void be_left_out(void)
+{
+	const struct sched_param none = {0};
+	cpu_set_t before, one;
+	CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+	const pid_t others = fork();
+	if (others == 0) {
+		pthread_t thread;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 1; i < 16; i++)
+			CHECK(pthread_create(&thread, NULL, spin, NULL) == 0);
+		spin(NULL);
+	}
+	printf("not running: %d\n", (int)others);
+	fflush(stdout);
+	CHECK(sched_setscheduler(0, SCHED_IDLE, &none) == 0);
+	while (waitpid(others, NULL, WNOHANG) == 0) {}
+	CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
+}
+
 /* One PE does not run for a while, and the others notice. */
 static void stops(int who, const char *how)
 {
@@ -217,6 +251,8 @@ static void stops(int who, const char *how)
 	CHECK(pgas_boot_barrier() == 0);
 	if (me == who && how && strcmp(how, "held") == 0)
 		be_held();
+	else if (me == who && how && strcmp(how, "left-out") == 0)
+		be_left_out();
 	else if (me == who) {
 		printf("not running: %d\n", (int)getpid());
 		fflush(stdout);
@@ -229,8 +265,9 @@ static void stops(int who, const char *how)
 			fflush(stdout);
 		}
 	CHECK(pgas_boot_barrier() == 0);
-	for (int r = 0; r < n; r++)
-		CHECK(r == who || !pgas_boot_is_stopped(r));
+	for (int r = 0; r < n; r++) /* on a crowded machine others, too, may get no CPU for a while */
+		while (r != me && pgas_boot_is_stopped(r))
+			usleep(10000);
 }
 
 /* A PE's action between init and finalize. Returns the exit status. */

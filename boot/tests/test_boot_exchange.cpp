@@ -26,7 +26,7 @@ struct card : base_card<place> {
 };
 
 struct peer_state { // rank 1, and the launcher
-	bool told_local = true, same_host = true, is_open = true;
+	bool told_local = true, same_host = true, is_open = true, same_kernel = true, same_cpus = true;
 	int exchanges = 0, failing = 0; // failing: the number of the exchange that fails; 0: none
 } g_peer;
 std::string g_calls; // of the side
@@ -94,6 +94,26 @@ void test_exchange_without_word_of_the_launcher_opens_late(void **)
 	assert_string_equal(cards[1].address.text, "there");
 }
 
+// Two hosts of a job may be one machine, as containers are. Then a CPU that both use counts for both.
+void test_exchange_with_a_host_on_the_same_machine(void **)
+{
+	for (const bool kernel : {false, true})
+		for (const bool cpus : {false, true}) {
+			std::vector<card> cards;
+			g_peer = {};
+			g_peer.same_host = false;
+			g_peer.same_kernel = kernel;
+			g_peer.same_cpus = cpus;
+			assert_int_equal(run(cards), 0);
+			host_view here = view_host(cards);
+			assert_int_equal(here.count, 1);
+			assert_int_equal(here.rivals, kernel && cpus);
+			CPU_ZERO(&here.cpus);
+			CPU_SET(0, &here.cpus);
+			assert_true(cores_suffice(here) == !(kernel && cpus));
+		}
+}
+
 // The launcher told only us that all ranks are here: our endpoints stay open.
 void test_exchange_with_a_rank_that_was_not_told(void **)
 {
@@ -148,6 +168,11 @@ int pgas_boot_allgather(const void *mine, size_t bytes, void *all) noexcept
 	card &other = static_cast<card *>(all)[1];
 	other.is_open = g_peer.is_open;
 	other.host += g_peer.same_host ? 0 : 1;
+	other.kernel += g_peer.same_kernel ? 0 : 1;
+	if (!g_peer.same_cpus) {
+		CPU_ZERO(&other.cpus);
+		CPU_SET(CPU_SETSIZE - 1, &other.cpus);
+	}
 	return 0;
 }
 
@@ -159,6 +184,7 @@ int main()
 		cmocka_unit_test(test_exchange_on_one_host_is_one),
 		cmocka_unit_test(test_exchange_with_another_host_opens_again),
 		cmocka_unit_test(test_exchange_without_word_of_the_launcher_opens_late),
+		cmocka_unit_test(test_exchange_with_a_host_on_the_same_machine),
 		cmocka_unit_test(test_exchange_with_a_rank_that_was_not_told),
 		cmocka_unit_test(test_exchange_that_fails_is_told),
 	};

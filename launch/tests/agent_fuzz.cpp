@@ -9,6 +9,7 @@
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 #include "oshrun_pmix_link.hpp"
+#include "oshrun_share.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -119,6 +120,8 @@ message any_message(rng &random)
 		msg.body = job_body(random);
 	else if (msg.kind == kind::data)
 		msg.body = data_body(random);
+	else if (msg.kind == kind::machine && below(random, 8))
+		msg.body = describe_machine(0).body;
 	else if (msg.kind == kind::stopped && below(random, 8))
 		msg.host = below(random, 4) ? static_cast<int>(below(random, 2)) : msg.host;
 	else if (msg.kind >= kind::pmix_data || below(random, 2))
@@ -155,6 +158,8 @@ void read_stream(const std::string &text, rng &random, exchange &board, stop_mar
 {
 	pair_of_sockets way;
 	message_stream link;
+	machine_table machines;
+	cpu_share share;
 	link.open(unique_fd(dup(way.ours.get())), std::move(way.ours));
 	message msg;
 	for (size_t pos = 0; pos < text.size() && link.broken().empty();) {
@@ -176,10 +181,16 @@ void read_stream(const std::string &text, rng &random, exchange &board, stop_mar
 				board.release(static_cast<uint32_t>(msg.arg));
 			else if (msg.kind == kind::gone)
 				board.mark_gone(static_cast<uint32_t>(msg.arg));
+			else if (msg.kind == kind::machine)
+				machines.take(msg, 0, 2);
+			else if (msg.kind == kind::share)
+				read_share(msg, share);
 			else if (msg.kind == kind::stopped)
 				stops.take(msg, 0, 1, below(random, 2));
 		}
 	}
+	if (machines.divide({2, 1}).size() > 2)
+		_exit(99);
 }
 
 void read_as_pmix(const std::string &text)

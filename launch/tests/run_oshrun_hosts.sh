@@ -92,12 +92,40 @@ stops "a PE is stopped" 3 3 '' CONT -H a:2,b:2 "$PROBE" stops
 stops "... in a chain of agents" 4 2 '' CONT --tree 1 -H a,b,c,d:2 "$PROBE" stops
 stops "... below a wrapper" 3 0 '' CONT -H a:2,b:2 sh -c '"$0" "$@"; exit $?' "$PROBE" stops
 stops "a PE is held by a debugger" 3 2 held TERM -H a:2,b:2 "$PROBE" stops
+stops "others have a PE's CPU" 3 1 left-out TERM -H a:2,b:2 "$PROBE" stops
 start --launch-agent "$agent" -H a,b "$PROBE" stops 1
 within 100 heard '1 is stopped' 1
 kill -9 "$(sed -n 's/^not running: //p' "$work/out")"
 wait "$runner"
 [ $? -eq 137 ] && said 'PE 1 \(pid [0-9]+ on b\): killed by signal 9 .*'
 check "a PE that is killed while it is stopped"
+
+note "hosts that are one machine"
+cpus=$(nproc)
+separate() { # N: each PE has a CPU that no other has
+	[ "$(grep -c ' cpus 1 first ' "$work/out")" -eq "$1" ] &&
+		[ "$(sed 's/.* first //' "$work/out" | sort -u | wc -l)" -eq "$1" ]
+}
+for list in a:2,b:2 a:1,b:3 a:2,b:1,c:1; do
+	for tree in 1 16; do
+		hosts -H $list --tree $tree --report-bindings "$PROBE" cpus
+		if [ $rc -ne 0 ]; then
+			false
+		elif [ "$(grep -c ', not bound' "$work/err")" -eq 0 ]; then
+			[ "$(sed 's/.* first //' "$work/out" | sort -u | wc -l)" -eq 4 ]
+		else # a host with one PE does not bind it; nobody does where there are too few cores
+			[ "$cpus" -ge 4 ] || [ "$(grep -c " cpus $cpus first " "$work/out")" -eq 4 ]
+		fi
+		check "-H $list --tree $tree: no CPU is given to PEs of two hosts"
+	done
+done
+if [ "$cpus" -ge 2 ]; then
+	hosts -H a,b --bind-to hwthread "$PROBE" cpus
+	[ $rc -eq 0 ] && separate 2
+	check "--bind-to: each host gives its own"
+else
+	not_run "--bind-to on hosts that are one machine: there is one CPU"
+fi
 
 note "hosts by name and by file"
 cat >"$work/hostfile" <<END

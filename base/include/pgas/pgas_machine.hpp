@@ -4,6 +4,9 @@
 // Nothing here is for a data path.
 #pragma once
 
+#include "pgas_base.hpp"
+
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
@@ -34,6 +37,16 @@ inline bool cores_suffice(const cpu_set_t &cores, int processes) noexcept
 {
 	const int known = CPU_COUNT(&cores);
 	return processes <= (known ? known : sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+// A number for the running kernel: the same in all its namespaces, whose processes compete for its CPUs. 0: it is not
+// known. Machines that were restored from one snapshot have the same number, too.
+inline uint64_t kernel_number() noexcept
+{
+	char text[64];
+	const unique_fd file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+	const ssize_t got = file ? read(file.get(), text, sizeof text) : -1;
+	return got > 0 ? hash_bytes(text, static_cast<size_t>(got)) : 0;
 }
 
 // --- pages and memory ------------------------------------------------------------------------------------------------

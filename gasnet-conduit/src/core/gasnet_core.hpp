@@ -46,7 +46,7 @@ void memory_uncarve(void *addr, size_t bytes) noexcept;
 // --- waiting (gasnet_wait.cpp) ---------------------------------------------------------------------------------------
 
 // cores: all cores that the nodes of this host may run on
-void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;
+void wait_setup(bool crowded) noexcept;
 void wait_pause(pgas_backoff *wait) noexcept;
 void answer_launcher() noexcept; // tells oshrun in which call this thread waits, if the user asks for it
 bool wait_crowded() noexcept;    // nodes share cores

@@ -7,7 +7,6 @@
 #include "tool_place.hpp"
 
 #include <pgas/pgas_far_wait.hpp>
-#include <pgas/pgas_machine.hpp>
 
 namespace gasnet {
 namespace {
@@ -43,9 +42,9 @@ void answer_launcher() noexcept
 }
 
 // SPIN never sleeps, BLOCK gives up the core at once, SPINBLOCK (the default) spins, then yields, then sleeps.
-void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept
+void wait_setup(bool crowded) noexcept
 {
-	g_crowded = !pgas::cores_suffice(cores, nodes_here);
+	g_crowded = crowded;
 	const uint32_t spins = g_crowded ? kSpinsCrowded : kSpins;
 	g_spin = {kEager, spins, kYields, 0, answer_launcher, 16};
 	g_block = {0, 0, spins + kYields, kNapNs, answer_launcher, 16};

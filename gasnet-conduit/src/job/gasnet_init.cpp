@@ -314,7 +314,7 @@ void compare(const std::vector<card> &cards)
 	for (const card &c : cards)
 		g_gasnet.max_segment = std::min<size_t>(g_gasnet.max_segment, c.max_segment);
 	const pgas::boot::host_view here = pgas::boot::view_host(cards);
-	wait_setup(here.cpus, here.count);
+	wait_setup(!pgas::boot::cores_suffice(here));
 }
 
 void meet(const std::vector<card> &cards)

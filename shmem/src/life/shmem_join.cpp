@@ -263,7 +263,7 @@ void note_hosts(const cards_of_all &cards)
 	}
 	const pgas::boot::host_view here = pgas::boot::view_host(cards);
 	g_shmem.local_count = here.count;
-	g_shmem.oversubscribed = !pgas::cores_suffice(here.cpus, here.count);
+	g_shmem.oversubscribed = !pgas::boot::cores_suffice(here);
 	g_shmem.cpus = here.cpus;
 	g_shmem.stream = teams::stream_limits_of(g_shmem.env.stream_from, teams::last_level_bytes(here.cpus));
 }
