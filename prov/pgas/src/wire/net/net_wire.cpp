@@ -140,6 +140,11 @@ constexpr bool name_fits_short(size_t link_bytes)
 }
 static_assert(name_fits_short(6) && !name_fits_short(18), "IP version 4 and 6");
 
+bool has_secret(const domain &dom)
+{
+	return dom.secret_key != decltype(dom.secret_key){};
+}
+
 // Checks for random numbers, without which nothing can be proven; and for a secret if packets are signed or encrypted:
 // without a secret the keys would be derived from public data.
 int fit_for_secrets(const domain &dom, const params &par)
@@ -152,7 +157,7 @@ int fit_for_secrets(const domain &dom, const params &par)
 	if (par.net_sign == kWrongValue || par.net_tls == kWrongValue) {
 		snprintf(why, sizeof why, "FI_PGAS_NET_%s is neither 0 nor 1",
 			 par.net_tls == kWrongValue ? "TLS" : "SIGN");
-	} else if ((par.net_sign || par.net_tls) && dom.secret_key == decltype(dom.secret_key){}) {
+	} else if ((par.net_sign || par.net_tls) && !has_secret(dom)) {
 		snprintf(why, sizeof why,
 			 "FI_PGAS_NET_%s=1 needs a secret of the job (domain_attr->auth_key; OpenSHMEM and GASNet make "
 			 "one for jobs on several hosts)",
@@ -180,7 +185,8 @@ int net_domain_open(domain &dom, wire_domain **out)
 				   par.peer_timeout * 1'000'000'000ull};
 	port *p = port_open(wish, options, why);
 	if (!p) {
-		const bool asked = strcmp(wish, "auto") != 0 || par.net_tls;
+		// a job that has a secret has members on other hosts
+		const bool asked = strcmp(wish, "auto") != 0 || par.net_tls || has_secret(dom);
 		if (asked)
 			open_reason_set(why.c_str());
 		else

@@ -3,9 +3,13 @@
 // Network interfaces of this host, as the kernel shows them.
 #include "port_interface.hpp"
 
+#include <pgas/pgas_base.hpp>
+
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -63,6 +67,33 @@ std::string default_interface()
 int interface_rank(const char *name, const std::string &preferred)
 {
 	return preferred == name ? 0 : is_inner_bridge(name) ? 8 : 4;
+}
+
+bool is_down(const char *name)
+{
+	ifreq query{};
+	const unique_fd any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	snprintf(query.ifr_name, sizeof query.ifr_name, "%s", name);
+	return any && ioctl(any.get(), SIOCGIFFLAGS, &query) == 0 && !(query.ifr_flags & IFF_UP);
+}
+
+std::string no_interface(const std::string &asked)
+{
+	char host[256] = "";
+	gethostname(host, sizeof host - 1);
+	const std::string here = std::string("host ") + host;
+	if (!asked.empty())
+		return is_down(asked.c_str()) ? "interface " + asked + " of " + here + " is down"
+					      : here + " has no interface " + asked + ", or it has no IP address";
+	std::string down;
+	struct if_nameindex *const all = if_nameindex();
+	for (const struct if_nameindex *i = all; i && i->if_index; i++)
+		if (is_down(i->if_name))
+			down += (down.empty() ? "" : ", ") + std::string(i->if_name);
+	if (all)
+		if_freenameindex(all);
+	return here + " has no network interface that is up and has an IP address, other than loopback" +
+	       (down.empty() ? "" : " (down: " + down + ")") + "; FI_PGAS_NET=auto:INTERFACE chooses one";
 }
 
 } // namespace pgas

@@ -64,7 +64,7 @@ int rank_of(const fi_info *i, const std::string &domain, const std::string &pref
 	const char *name = i->domain_attr->name ? i->domain_attr->name : "";
 	if (!domain.empty())
 		return domain != name ? -1 : i->addr_format == FI_SOCKADDR_IN ? 0 : is_link_local(i) ? 2 : 1;
-	if (is_loopback(i) || is_link_local(i))
+	if (is_loopback(i) || is_link_local(i) || is_down(name)) // libfabric lists those that are down, too
 		return -1;
 	return interface_rank(name, preferred) + (i->addr_format == FI_SOCKADDR_IN6);
 }
@@ -127,6 +127,8 @@ ofi_info choose_provider(const port_wish &wish, ofi_kinds kinds, bool devices, c
 	else if (!domain.empty())
 		why = "FI_PGAS_NET=" + name + ":" + domain + ": no such provider here, or it has no interface " +
 		      domain;
+	else if (!has_interface())
+		why = no_interface("");
 	else
 		why = "no network provider of libfabric with an interface other than loopback (FI_PGAS_NET=" + name +
 		      ")";

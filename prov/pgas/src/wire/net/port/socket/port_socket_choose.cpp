@@ -55,8 +55,7 @@ bool choose_interface(const std::string &asked, socket_interface &out, std::stri
 		out.len = best->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 		memcpy(&out.addr, best->ifa_addr, out.len);
 	} else {
-		why = asked.empty() ? "no interface other than loopback has an IP address"
-				    : "there is no interface " + asked + ", or it has no IP address";
+		why = no_interface(asked);
 	}
 	freeifaddrs(list);
 	return best != nullptr;
