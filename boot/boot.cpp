@@ -80,6 +80,7 @@ int choose_backend()
 			fresh.exchanges = g_left.exchanges;
 			g_job = std::move(fresh);
 			pgas::boot::complain_as(g_job.rank);
+			pgas::boot::witness_joined(g_job);
 			return 0;
 		}
 	}
@@ -134,12 +135,14 @@ int join()
 	g_job = std::move(g_left);
 	g_left = job{};
 	pgas::boot::complain_as(g_job.rank);
+	pgas::boot::witness_joined(g_job);
 	return 0;
 }
 
 int leave()
 {
 	int rc = 0;
+	pgas::boot::witness_left();
 	g_left = std::move(g_job);
 	g_job = job{};
 	pgas::boot::complain_as(pgas::boot::kNobody);

@@ -20,6 +20,13 @@ enum : int {
 	kBeSingle = 2, // the environment is a leftover: try no other backend, be a job of one
 };
 
+// What ends the job if it is written to the launcher's connection.
+struct abort_words {
+	int fd = -1;
+	char text[96];
+	size_t length = 0;
+};
+
 // allgather may be null; then put, fence and get are used instead.
 struct backend {
 	const char *name;
@@ -39,6 +46,8 @@ struct backend {
 	bool watches = false;
 	// May be null: the launcher does not know. May be called from any thread.
 	bool (*is_stopped)(int rank) = nullptr;
+	// May be null, as for launchers that watch. Returns false if there is no such connection.
+	bool (*describe_abort)(abort_words &words) = nullptr;
 	// May be null: the launcher asks nothing. May be called from any thread.
 	bool (*is_asked)() = nullptr;
 	void (*answer)(const char *place) = nullptr;
@@ -55,6 +64,10 @@ struct job {
 };
 
 extern const backend g_native, g_pmix, g_pmi1, g_pmi2, g_single;
+
+// This process joined the job, or left it: from now on its death is reported, or not (boot_witness.cpp).
+void witness_joined(const job &job);
+void witness_left();
 
 // An object that is never destroyed, because it is still needed while the process ends.
 template <class T>

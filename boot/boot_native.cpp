@@ -494,8 +494,9 @@ bool native_is_stopped(int rank)
 
 } // namespace
 
-constinit const backend g_native = {"oshrun",     native_init, native_finalize,   native_put,      native_commit,
-				    native_fence, native_get,  native_allgather,  native_barrier,  native_abort,
-				    false,        true,        native_is_stopped, native_is_asked, native_answer};
+constinit const backend g_native = {"oshrun",          native_init,  native_finalize, native_put,
+				    native_commit,     native_fence, native_get,      native_allgather,
+				    native_barrier,    native_abort, false,           true,
+				    native_is_stopped, nullptr,      native_is_asked, native_answer};
 
 } // namespace pgas::boot

@@ -184,6 +184,14 @@ ssize_t pmi1_get(int rank, const char *key, void *value, size_t room)
 	return kvs_get(g_pmi.kvs, rank, key, value, room);
 }
 
+// As a killed process would: its exit status is that of a shell whose command was killed.
+bool pmi1_describe_abort(abort_words &words)
+{
+	words.fd = g_pmi.fd;
+	words.length = static_cast<size_t>(snprintf(words.text, sizeof words.text, "cmd=abort exitcode=137\n"));
+	return true;
+}
+
 // Does not allocate memory, because a signal handler may call it.
 void pmi1_abort(int status, const char *message)
 {
@@ -200,7 +208,8 @@ void pmi1_abort(int status, const char *message)
 
 } // namespace
 
-constinit const backend g_pmi1 = {"pmi1",   pmi1_init, pmi1_finalize, pmi1_put,   pmi1_commit, pmi1_barrier,
-				  pmi1_get, nullptr,   pmi1_barrier,  pmi1_abort, true};
+constinit const backend g_pmi1 = {"pmi1",       pmi1_init, pmi1_finalize, pmi1_put,           pmi1_commit,
+				  pmi1_barrier, pmi1_get,  nullptr,       pmi1_barrier,       pmi1_abort,
+				  true,         false,     nullptr,       pmi1_describe_abort};
 
 } // namespace pgas::boot

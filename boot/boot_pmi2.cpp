@@ -123,6 +123,18 @@ ssize_t pmi2_get(int rank, const char *key, void *value, size_t room)
 {
 	return kvs_get(g_pmi.kvs, rank, key, value, room);
 }
+// The wire of PMI-2, on the socket that the library uses, too: the length of the command, and the command.
+bool pmi2_describe_abort(abort_words &words)
+{
+	static constexpr char kCommand[] = "cmd=abort;isworld=TRUE;msg=a process ended without leaving the job;";
+	const char *const fd = pgas_boot_getenv("PMI_FD");
+	if (!fd)
+		return false;
+	words.fd = atoi(fd);
+	words.length =
+		static_cast<size_t>(snprintf(words.text, sizeof words.text, "%-6zu%s", sizeof kCommand - 1, kCommand));
+	return words.length < sizeof words.text;
+}
 void pmi2_abort(int status, const char *message)
 {
 	alarm(10); // the library may hold a lock that this thread owns
@@ -132,8 +144,9 @@ void pmi2_abort(int status, const char *message)
 
 } // namespace
 
-constinit const backend g_pmi2 = {"pmi2",   pmi2_init, pmi2_finalize, pmi2_put,   pmi2_commit, pmi2_fence,
-				  pmi2_get, nullptr,   pmi2_fence,    pmi2_abort, true};
+constinit const backend g_pmi2 = {"pmi2",     pmi2_init, pmi2_finalize, pmi2_put,           pmi2_commit,
+				  pmi2_fence, pmi2_get,  nullptr,       pmi2_fence,         pmi2_abort,
+				  true,       false,     nullptr,       pmi2_describe_abort};
 
 } // namespace pgas::boot
 

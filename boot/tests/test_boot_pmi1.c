@@ -89,6 +89,8 @@ static void serve(int fd, enum manner manner)
 			_exit(0);
 		} else if (strcmp(line, "cmd=abort exitcode=5\n") == 0)
 			_exit(55);
+		else if (strcmp(line, "cmd=abort exitcode=137\n") == 0)
+			_exit(56);
 		else
 			_exit(3);
 	}
@@ -126,6 +128,7 @@ static int setup(void **state)
 	(void)state;
 	unsetenv("PGAS_BOOT");
 	unsetenv("PMIX_NAMESPACE");
+	unsetenv("SLURM_STEP_ID");
 	setenv("PGAS_BOOT_LAUNCHER", "pmi1", 1);
 	return 0;
 }
@@ -230,14 +233,68 @@ static void test_pmi1_abort_tells_the_launcher(void **state)
 	waitpid(pe, NULL, 0);
 }
 
+enum end { KILLED, KILLED_AGAIN, LEFT, LEFT_TWICE, ANOTHER_LAUNCHER };
+
+/* A PE of two joins, and ends. What the launcher is told about that, as the exit status of the server. */
+static int told_of(enum end end)
+{
+	start_server(PROPER);
+	setenv("PMI_SIZE", "2", 1);
+	if (end == ANOTHER_LAUNCHER)
+		unsetenv("SLURM_STEP_ID");
+	else
+		setenv("SLURM_STEP_ID", "0", 1);
+	const pid_t pe = fork();
+	if (pe == 0) {
+		if (pgas_boot_init() != 0)
+			_exit(1);
+		if (waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD)
+			_exit(2); /* the program finds a child that it did not start */
+		if (end != KILLED && end != ANOTHER_LAUNCHER && pgas_boot_finalize() != 0)
+			_exit(3);
+		if ((end == KILLED_AGAIN || end == LEFT_TWICE) && pgas_boot_init() != 0)
+			_exit(4);
+		if (end == LEFT_TWICE && pgas_boot_finalize() != 0)
+			_exit(5);
+		if (fork() == 0) { /* a child that lives longer, with all descriptors but the launcher's */
+			close(client_fd);
+			sleep(2);
+			_exit(0);
+		}
+		raise(SIGKILL);
+	}
+	close(client_fd);
+	int how = 0, ended = 0;
+	waitpid(pe, &ended, 0);
+	assert_true(WIFSIGNALED(ended));
+	waitpid(server, &how, 0);
+	return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+static void test_pmi1_slurm_is_told_of_a_death(void **state)
+{
+	(void)state;
+	assert_int_equal(told_of(KILLED), 56);
+	assert_int_equal(told_of(KILLED_AGAIN), 56);
+}
+
+static void test_pmi1_slurm_is_not_told_of_a_proper_end(void **state)
+{
+	(void)state;
+	assert_int_equal(told_of(LEFT), 4); /* the end of the stream */
+	assert_int_equal(told_of(LEFT_TWICE), 4);
+	assert_int_equal(told_of(ANOTHER_LAUNCHER), 4);
+}
+
 int main(void)
 {
 #define CASE(name_arg) cmocka_unit_test_setup(name_arg, setup)
 	const struct CMUnitTest tests[] = {
-		CASE(test_pmi1_proper_launcher_exchanges),    CASE(test_pmi1_slow_launcher_exchanges),
-		CASE(test_pmi1_nonsense_is_a_protocol_error), CASE(test_pmi1_closed_socket_is_an_error),
-		CASE(test_pmi1_refused_version_is_an_error),  CASE(test_pmi1_rank_outside_size_is_an_error),
-		CASE(test_pmi1_abort_tells_the_launcher),
+		CASE(test_pmi1_proper_launcher_exchanges),         CASE(test_pmi1_slow_launcher_exchanges),
+		CASE(test_pmi1_nonsense_is_a_protocol_error),      CASE(test_pmi1_closed_socket_is_an_error),
+		CASE(test_pmi1_refused_version_is_an_error),       CASE(test_pmi1_rank_outside_size_is_an_error),
+		CASE(test_pmi1_abort_tells_the_launcher),          CASE(test_pmi1_slurm_is_told_of_a_death),
+		CASE(test_pmi1_slurm_is_not_told_of_a_proper_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
  *	late SECONDS	the last PE of the first half prints "running", and after this time puts to the last of all, its
  *			first contact with that PE if hosts have more than one PE
  *	wait SECONDS	PE 0 prints "running" and computes; the others wait for a value that it puts only at the end
+ *	barriers SECONDS, compute SECONDS, get SECONDS	prints "running", and then all PEs meet again and again, or
+ *			compute and meet at the end, or read from the PE n/2 ranks further
  *	alltoall	of 8 bytes, again and again, between barriers
  *	flood N		all PEs put and add N times to PE 0, without synchronisation in between
  * The second and third are also used for fault tests, which kill, stop and cut off PEs and hosts.
@@ -104,6 +106,38 @@ static void wait_for_end(double length)
 	}
 }
 
+/* The end is PE 0's, so that all meet equally often. */
+static void barriers(double length)
+{
+	const double end = seconds() + length;
+	shmem_barrier_all();
+	say_running();
+	do {
+		if (g_me == 0)
+			g_word[0] = seconds() >= end;
+		shmem_long_broadcast(SHMEM_TEAM_WORLD, &g_slot, g_word, 1, 0);
+		shmem_barrier_all();
+	} while (!g_slot);
+}
+
+static void compute(double length)
+{
+	shmem_barrier_all();
+	say_running();
+	for (const double end = seconds() + length; seconds() < end;) {}
+	shmem_barrier_all();
+}
+
+static void get(double length)
+{
+	const int dest = (g_me + (g_n > 1 ? g_n / 2 : 0)) % g_n;
+	shmem_barrier_all();
+	say_running();
+	for (const double end = seconds() + length; seconds() < end;)
+		CHECK_EQ(shmem_long_g(&g_slot, dest), 0);
+	shmem_barrier_all();
+}
+
 static void all_to_all(void)
 {
 	long *src = shmem_malloc((size_t)g_n * sizeof *src), *dst = shmem_malloc((size_t)g_n * sizeof *dst);
@@ -153,6 +187,12 @@ int main(int argc, char **argv)
 		late(atof(value));
 	else if (!strcmp(what, "wait"))
 		wait_for_end(atof(value));
+	else if (!strcmp(what, "barriers"))
+		barriers(atof(value));
+	else if (!strcmp(what, "compute"))
+		compute(atof(value));
+	else if (!strcmp(what, "get"))
+		get(atof(value));
 	else if (!strcmp(what, "alltoall"))
 		all_to_all();
 	else if (!strcmp(what, "flood"))
