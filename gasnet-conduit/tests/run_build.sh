@@ -158,8 +158,8 @@ done
 check "gasnetrun_pgas without -n is refused"
 ! "$run" -n 0 "$work/seq" 2>/dev/null
 check "gasnetrun_pgas -n 0 is refused"
-! "$run" -n 2 -N 2 "$work/seq" 2>/dev/null
-check "gasnetrun_pgas -N 2 is refused"
+! GASNETRUN_OSHRUN=$top/launch/oshrun bounded "$run" -n 2 -N 2 "$work/seq" 2>/dev/null
+check "gasnetrun_pgas -N 2 is refused where no second host is known"
 ! "$run" -n 2 2>/dev/null
 check "gasnetrun_pgas without a program is refused"
 [ -z "$(GASNETRUN_OSHRUN=/bin/false "$run" -t -n2 "$work/seq" 2>/dev/null)" ]
