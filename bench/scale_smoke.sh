@@ -32,6 +32,16 @@ while IFS= read -r line; do
 	grep -qF "$name" "$page"
 	check "docs/SCALING.md has a line $name"
 done <"$work/lines"
+# what each connected peer costs: over sockets everywhere, over the providers of this libfabric
+by bench/scale_sim --link 8
+[ "$rc" = 0 ]
+check "scale_sim --link"
+grep -q '^| pgas over socket | [1-9][0-9.]* [KM]iB | [1-9][0-9.]* [KM]iB | [1-9][0-9.]* | [1-9]' "$work/out"
+check "it measures sockets: $(grep 'over socket' "$work/out")"
+for network in $(sed -n 's/^| pgas over \([^ ]*\) |.*/\1/p' "$work/out"); do
+	grep -q "^| pgas over $network, 128 peers |" "$page" || [ "$network" != socket ]
+	check "docs/SCALING.md has $network"
+done
 for wrong in --ranks=5 "--ranks 1" "--ranks 9999999" "--per-host 0" --nothing; do
 	# shellcheck disable=SC2086  # words
 	expect 2 usage bench/scale_sim $wrong
