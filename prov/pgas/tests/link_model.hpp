@@ -45,6 +45,13 @@ inline uint64_t number_in(const std::string &s)
 	return n;
 }
 
+// A frame that was appended, and may still be the last of its packet.
+struct appended_frame {
+	frame_place place;
+	uint64_t number = 0;
+	size_t bytes = 0;
+};
+
 // One process: a link, and everything it saw and was notified of.
 struct side {
 	uint16_t number;
@@ -54,6 +61,8 @@ struct side {
 	std::map<uint16_t, uint64_t> told, failed; // operations, by receiver
 	std::map<uint16_t, uint64_t> sent, appended;
 	std::map<uint16_t, channel *> channels;
+	std::map<uint16_t, appended_frame> last; // by receiver
+	uint64_t lengthened = 0;
 	std::map<uint16_t, word_run> runs;   // by receiver
 	uint64_t words[16][kWords] = {};     // put directly by others, by sender: a frame's number plus 1
 	port_memory exposed;                 // exposes `words`
@@ -73,6 +82,7 @@ struct side {
 	bool post_straight(side &other);
 	void open_straight(channel &c);
 	void open_run(side &other);
+	void lengthen_last(side &other);
 	void close() { link_close(*l); }
 };
 
@@ -237,6 +247,18 @@ inline void side::open_run(side &other)
 	run_open(c, runs[other.number], counted);
 }
 
+// If it is no longer the last, or has left, it must not become longer: the receiver checks all bytes.
+inline void side::lengthen_last(side &other)
+{
+	appended_frame &f = last[other.number];
+	char *pos = f.bytes % 8 ? nullptr : frame_lengthen(*channels[other.number], f.place, 8);
+	if (!pos)
+		return;
+	noise(pos, f.number, f.bytes, f.bytes + 8);
+	f.bytes += 8;
+	lengthened++;
+}
+
 // Appends the next frame to another side. Returns false if it cannot now.
 inline bool side::post(side &other, size_t bytes)
 {
@@ -248,6 +270,8 @@ inline bool side::post(side &other, size_t bytes)
 	}
 	if (!c->open())
 		return false;
+	if (bytes % 7 == 0)
+		lengthen_last(other);
 	if (post_in_run(other, bytes) || (bytes < 12 && post_straight(other)))
 		return true;
 	char *pos = frame_begin(*c, bytes);
@@ -257,6 +281,7 @@ inline bool side::post(side &other, size_t bytes)
 	memcpy(pos, &n, 8);
 	noise(pos + 8, n, 8, bytes);
 	frame_end(*c, frame_kind::put, 0, number, 0, bytes);
+	last[other.number] = {frame_last(*c, bytes), n, bytes};
 	notice about;
 	about.who = this;
 	about.frames = about.operations = 1;

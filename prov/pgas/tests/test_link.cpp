@@ -23,6 +23,7 @@ void test_random_operations_run_once_and_in_order(void **)
 	side c(net.open(3), 3, settings(64, 16384));
 	random_operations_run_once_and_in_order(
 		{&a, &b, &c}, operations(1'000'000), [&](unsigned n) { return net.below(n); }, [] {});
+	assert_true(a.lengthened && b.lengthened && c.lengthened);
 }
 
 void test_flood_of_all_to_all_with_a_window_of_one_ends(void **)

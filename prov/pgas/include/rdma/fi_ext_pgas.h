@@ -73,6 +73,7 @@ struct fi_pgas_place {
 };
 
 #define FI_PGAS_GATE_BYTES 512
+#define FI_PGAS_START_BYTES 64
 
 struct fi_pgas_ops {
 	size_t size;
@@ -240,6 +241,17 @@ struct fi_pgas_ops {
 	 * calls nothing of this domain. NULL, the initial state: no callback.
 	 */
 	int (*on_wait)(struct fid_domain *domain, void (*waits)(void));
+
+	/*
+	 * get_word and fetch_word without the wait: many of them travel in one packet, and so do their results. A read
+	 * may have up to FI_PGAS_START_BYTES. 0: started, and place has the result when drain or settled says that all
+	 * is complete; until then the provider writes there, from any thread. It must be host memory. If the operation
+	 * fails, place is unchanged, and failed() reports the error. While too many are in flight, the call makes
+	 * progress on the domain and waits. -FI_EAGAIN as for put_word.
+	 */
+	int (*start_get)(struct fid_ep *ep, uint64_t addr, size_t len, fi_addr_t dest, void *place);
+	int (*start_fetch)(struct fid_ep *ep, uint64_t addr, enum fi_datatype datatype, enum fi_op op, uint64_t operand,
+			   uint64_t compare, fi_addr_t dest, void *place);
 };
 
 #ifdef __cplusplus

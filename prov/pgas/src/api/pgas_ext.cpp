@@ -492,6 +492,8 @@ fi_pgas_ops g_ext_ops = {
 	.messages_release = messages_release,
 	.peers_stopped = peers_stopped,
 	.on_wait = on_wait,
+	.start_get = start_get,
+	.start_fetch = start_fetch,
 };
 
 } // namespace pgas

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <rdma/fi_ext_pgas.h>
+
 #include "support/pgas_addr.hpp"
 #include "pgas_domain.hpp"
 #include "pgas_op_list.hpp"
@@ -93,18 +95,17 @@ struct control {
 	size_t iov_len = 0;
 };
 
-// A read or fetching atomic of one word of a peer's key 0, with its result. It lies on the caller's stack until `over`.
+// A short read of a peer's key 0, or a fetching atomic on one word of it.
 inline constexpr uint8_t kWordRead = 0xff;
+inline constexpr size_t kAnswerMost = FI_PGAS_START_BYTES; // bytes of a result
 struct word_question {
 	uint64_t addr = 0;                 // offset
 	uint64_t operand = 0, compare = 0; // in the first bytes of each
 	uint8_t form = kWordRead;          // or an amo_form that has a result
 	uint8_t type = 0, op = 0;          // atomics only
-	uint8_t len = 0;                   // bytes
-	bool over = false;
-	int status = 0;
-	uint64_t value = 0;
-	const void *asked = nullptr; // for the wire's own use
+	uint8_t len = 0;                   // bytes of the result
+	void *place = nullptr;             // of the result
+	op_waiter *waiter = nullptr;       // is notified of the end; null: flush() waits for it
 };
 
 struct wire_limits {
@@ -193,8 +194,8 @@ struct wire_ops {
 		   uint64_t key) = [](wire_ep &, peer &, const void *, fi_datatype, fi_op, uint64_t, uint64_t) -> int {
 		return kNoShortWay;
 	};
-	// ask: the same for a read or fetching atomic of one word; kKept: q.over signals completion.
-	int (*ask)(wire_ep &ep, peer &p, word_question &q) = [](wire_ep &, peer &, word_question &) -> int {
+	// ask: the same for a short read or a fetching atomic of one word; kKept: q.place will have the result.
+	int (*ask)(wire_ep &ep, peer &p, const word_question &q) = [](wire_ep &, peer &, const word_question &) -> int {
 		return kNoShortWay;
 	};
 	int (*rma)(wire_ep &ep, peer &p, op &o);

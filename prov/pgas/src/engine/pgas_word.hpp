@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One word of up to eight bytes of key 0 at a peer that no window reaches: the words of fi_ext_pgas.h, and what
-// fi_inject_write shares with put_word. They return -FI_EAGAIN when the fast path of the peer's wire cannot do it now;
-// nothing was done then, and the general call does it or returns the error.
+// One word of up to eight bytes of key 0 at a peer that no window reaches, or a short get: the words of fi_ext_pgas.h,
+// and what fi_inject_write shares with put_word. They return -FI_EAGAIN when the fast path of the peer's wire cannot do
+// it now; nothing was done then, and the general call does it or returns the error.
 #pragma once
 
 #include "pgas_ep.hpp"
@@ -15,6 +15,9 @@ int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t des
 int get_word(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value) noexcept;
 int fetch_word(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t operand, uint64_t compare, fi_addr_t dest,
 	       uint64_t *old) noexcept;
+int start_get(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, void *place) noexcept;
+int start_fetch(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t operand, uint64_t compare,
+		fi_addr_t dest, void *place) noexcept;
 
 int refuse_word(maybe_mutex &held); // unlocks it; -FI_EAGAIN
 

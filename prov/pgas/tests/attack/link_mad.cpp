@@ -157,6 +157,42 @@ void key_answers_of_no_length()
 	CHECK_EQ(a.end(), 0);
 }
 
+// Results that nobody asked for, or of other lengths than were asked for: the channel ends, and nothing is written but
+// to the places of questions.
+void answer_wrongly(size_t len, bool asked)
+{
+	victim a;
+	session s;
+	const std::string claim = any_claim();
+	CHECK(open_to(s, a.at(), claim));
+	s.say_frames(frame_of(frame_kind::intro, 0, 0, 0, name_at(claim)));
+	if (asked) {
+		a.tell("ask " + name_at(claim)); // for 8 bytes, then for 64
+		const uint64_t end = now_ms() + 10000 * slowness();
+		int questions = 0;
+		while (questions < 2 && now_ms() < end)
+			questions += take_in(s, frame_kind::word_ask, nullptr, 20);
+		CHECK_EQ(questions, 2);
+	}
+	s.say_frames(frame_of(frame_kind::word_answer, 0, 0, 0, std::string(len, 'a')));
+	if (asked && len == 8) // right so far
+		s.say_frames(frame_of(frame_kind::word_refusal, 0, 0, 0, bytes_of(word_refusal_frame{-22, 0})));
+	else if (!asked || len != 72)
+		CHECK(s.conn.closed(10000 * static_cast<int>(slowness())));
+	if (asked)
+		CHECK_SAYS(a.hear(), len < 8 ? "0 of 2 right" : len < 72 ? "1 of 2 right" : "2 of 2 right");
+	CHECK_SAYS(a.ask("check"), "sound");
+	CHECK_EQ(a.end(), 0);
+}
+
+void answers_that_nobody_asked_for()
+{
+	for (const size_t len : {0, 4, 8, 16, 64, 71, 72, 80, 8000}) {
+		answer_wrongly(len, false);
+		answer_wrongly(len, true);
+	}
+}
+
 // --- random attacks --------------------------------------------------------------------------------------------------
 
 class madman {
@@ -265,11 +301,13 @@ std::string madman::memory_frame()
 	case 3:
 		return frame_of(frame_kind::count, 0, 0, 0,
 				bytes_of(count_frame{key(), static_cast<uint8_t>(below(2)), 1, 1, {}}));
-	case 4:
+	case 4: { // a read, or an atomic with its operands
+		const auto form = static_cast<uint8_t>(below(2) ? 0xff : below(5));
+		const size_t operands = form == 0xff ? 0 : form == 2 ? 16 : 8;
 		return frame_of(frame_kind::word_ask, 0, 0, 0,
-				bytes_of(word_frame{number(), from_(), from_(), static_cast<uint32_t>(number()),
-						    static_cast<uint8_t>(below(5)), type, op,
-						    static_cast<uint8_t>(below(10))}));
+				bytes_of(word_frame{number(), form, type, op, static_cast<uint8_t>(below(70)), 0}) +
+					noise(below(40) ? operands : below(40)));
+	}
 	default:
 		return request();
 	}
@@ -318,8 +356,9 @@ std::string madman::own_frame()
 	case 5:
 		return frame_of(frame_kind::key_gone, 0, 0, 0, bytes_of(key_frame{key(), 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 	default:
-		return frame_of(frame_kind::word_answer, 0, 0, 0,
-				bytes_of(word_answer_frame{from_(), below(4), status > 0 ? -status : status}));
+		return below(2) ? frame_of(frame_kind::word_answer, 0, 0, 0, noise(8 * below(12)))
+				: frame_of(frame_kind::word_refusal, 0, 0, 0,
+					   bytes_of(word_refusal_frame{status > 0 ? -status : status, 0}));
 	}
 }
 
@@ -438,6 +477,7 @@ int main(int argc, char **argv)
 		{
 			{"a_peer_with_the_victims_own_name", a_peer_with_the_victims_own_name},
 			{"key_answers_of_no_length", key_answers_of_no_length},
+			{"answers_that_nobody_asked_for", answers_that_nobody_asked_for},
 			{"nothing_that_it_says_does_harm", nothing_that_it_says_does_harm},
 		},
 		argc, argv);

@@ -6,6 +6,7 @@
 //	link_victim SECRET              32 hexadecimal digits, or none; prints "name ADDRESS" when it is ready
 //	put ADDRESS VALUE               one word to the peer: "done", or the error
 //	job RANK ROUNDS ADDRESS...      words, sums and long transfers between all, each of them checked: "right", ...
+//	ask ADDRESS                     start_get of 8 bytes and of 64, and drain: how many brought just the letter a
 //	bother ADDRESS                  begins one of each operation to a peer, and waits for none of them
 //	word, last                      the first and the last word of key 1, in hexadecimal digits
 //	check                           "sound", if no protected memory was changed
@@ -96,6 +97,7 @@ private:
 	trouble job(std::istringstream &words);
 	trouble await(size_t me, size_t all, uint64_t rounds);
 	void bother(fi_addr_t dest);
+	int ask(fi_addr_t dest);
 	trouble check() const;
 	std::string poll_many(unsigned long n);
 
@@ -109,6 +111,9 @@ private:
 	int last_error_ = 0;
 	double patience_ = limit("LINK_VICTIM_SECONDS", 60);
 	char receives_[kReceives][kReceiveBytes];
+	struct { // the places of results, and guards, of which check() knows
+		char before[64], word[8], between[64], bytes[64], after[64];
+	} results_;
 
 	char *key(size_t k) const { return memory_ + (2 * k + 1) * kPage; }
 };
@@ -118,6 +123,7 @@ void victim::open_memory()
 	memory_ = static_cast<char *>(
 		mmap(nullptr, 7 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	memset(memory_, kQuiet, 7 * kPage);
+	memset(&results_, kQuiet, sizeof results_);
 	memset(key(0), 0, kPage);
 	memset(key(1), 0, kPage);
 	for (size_t k = 0; k < 3; k++) {
@@ -295,6 +301,23 @@ trouble victim::job(std::istringstream &words)
 	return t.empty() ? "right" : t;
 }
 
+int victim::ask(fi_addr_t dest)
+{
+	const double end = now() + patience_;
+	void *base;
+	fi_addr_t lost;
+	while (net_.ops->window(own_.ep, dest, &base) == -FI_EAGAIN && now() < end)
+		progress();
+	net_.ops->start_get(own_.ep, 0, sizeof results_.word, dest, results_.word);
+	net_.ops->start_get(own_.ep, 0, sizeof results_.bytes, dest, results_.bytes);
+	net_.ops->drain(own_.ep);
+	net_.ops->failed(own_.ep, &lost);
+	const auto is_right = [](const char *bytes, size_t len) {
+		return std::all_of(bytes, bytes + len, [](char c) { return c == 'a'; });
+	};
+	return is_right(results_.word, sizeof results_.word) + is_right(results_.bytes, sizeof results_.bytes);
+}
+
 // Starts operations that are not waited for; their buffers live as long as the process.
 void victim::bother(fi_addr_t dest)
 {
@@ -329,6 +352,8 @@ void victim::bother(fi_addr_t dest)
 			progress();
 		posted_ += rc == 0;
 	}
+	net_.ops->start_get(own_.ep, 0, sizeof results_.bytes, dest, results_.bytes);
+	net_.ops->start_fetch(own_.ep, 0, FI_UINT64, FI_SUM, 1, 0, dest, results_.word);
 }
 
 trouble victim::check() const
@@ -339,6 +364,9 @@ trouble victim::check() const
 			continue;
 		return "changed byte " + std::to_string(i % kPage) + " of page " + std::to_string(page);
 	}
+	for (const char *guard : {results_.before, results_.between, results_.after})
+		if (std::any_of(guard, guard + 64, [](char c) { return c != kQuiet; }))
+			return "changed a byte beside a result";
 	return "sound";
 }
 
@@ -367,6 +395,9 @@ bool victim::answer(const std::string &line)
 		said = t.empty() ? "done" : t;
 	} else if (word == "job") {
 		said = job(words);
+	} else if (word == "ask") {
+		words >> name;
+		said = std::to_string(ask(peer(name))) + " of 2 right";
 	} else if (word == "bother") {
 		words >> name;
 		bother(peer(name));

@@ -6,7 +6,7 @@
 //   net_wire.cpp      the table, life, connections, progress
 //   net_execute.cpp   incoming frames
 //   net_submit.cpp    outgoing operations
-//   net_word.cpp      questions about one word
+//   net_word.cpp      short questions: reads and fetching atomics
 //   net_straight.cpp  puts of one word that need no frame
 //   net_thread.cpp    the thread that serves peers while the application computes
 //   net_bulk.cpp      long transfers
@@ -30,6 +30,7 @@
 
 #include "engine/pgas_ep.hpp"
 #include "engine/pgas_peer.hpp"
+#include "support/pgas_fifo.hpp"
 #include "wire/net/link/net_link.hpp"
 
 namespace pgas {
@@ -83,6 +84,16 @@ struct bulk_op : wire_op {
 	uint64_t asked = 0, asked_era = 0; // the requested address plus 1, and when
 };
 
+// A question that has no answer yet (net_word.cpp).
+struct open_question {
+	char *place; // of its result; null: ep closed
+	uint32_t len;
+	uint32_t target;   // rank of the peer
+	op_waiter *waiter; // null: net_ep::asked counts it
+	net_ep *ep;        // null: it closed
+};
+inline constexpr size_t kQuestionsMost = 4096; // open ones of a channel
+
 // The state that the wire keeps for a channel.
 struct net_side {
 	std::unordered_map<uint16_t, uint32_t> sources; // by the peer's endpoint number
@@ -91,6 +102,8 @@ struct net_side {
 	uint32_t failed_seq = 0, failed_frame = 0;      // the last frame that could not be run
 	uint64_t era = 1;                               // of the next piece: incremented when some are forgotten
 	std::vector<far_piece> pieces;                  // keys that the peer sent us
+	fifo<open_question> questions;                  // that we asked, in the order in which the peer answers
+	frame_place answers;                            // the last frame of answers to the peer
 };
 
 struct net_later {
@@ -117,9 +130,8 @@ struct net_domain : wire_domain {
 	std::vector<uint32_t> source_holes;
 	uint64_t next_serial = 1;
 	net_ep *executor = nullptr;
-	bool put_aside = false;                 // something waits for another endpoint since the last check
-	bool executed = false;                  // an operation of a peer was run
-	std::vector<word_question *> questions; // by number; null: free
+	bool put_aside = false; // something waits for another endpoint since the last check
+	bool executed = false;  // an operation of a peer was run
 	std::vector<std::unique_ptr<near_piece>> near;
 	const mr *last_region = nullptr; // named by the last frame
 	std::vector<std::unique_ptr<bulk_transfer>> transfers;
@@ -143,6 +155,7 @@ struct net_ep : wire_ep {
 	net_domain *dom = nullptr;
 	uint16_t number = 0;
 	uint32_t outstanding = 0; // operations that wait for an acknowledgement
+	uint32_t asked = 0;       // questions without an answer that nobody waits for
 	uint32_t bulk = 0;        // pending bulk operations
 	// Those to be polled; and those that were sent completely, except for their closing frames.
 	std::vector<uint64_t> bulk_todo, bulk_unannounced;

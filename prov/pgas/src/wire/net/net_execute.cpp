@@ -244,6 +244,8 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 		return word_asked(d, c, h, bytes, len);
 	case frame_kind::word_answer:
 		return word_answered(d, c, bytes, len);
+	case frame_kind::word_refusal:
+		return word_refused(d, c, bytes, len);
 	case frame_kind::intro:
 		return take_intro(d, c, h, bytes, len);
 	case frame_kind::leave:

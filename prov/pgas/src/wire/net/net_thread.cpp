@@ -148,7 +148,7 @@ static bool nothing_awaited(const net_domain &d)
 		       (c->open() && channel_idle(*c) && !c->asked_at);
 	};
 	const auto quiet_ep = [](const net_ep *ep) {
-		return !ep || (!ep->keeps() && !ep->outstanding && ep->later.empty() && !bulk_waits(*ep));
+		return !ep || (!ep->keeps() && !ep->outstanding && !ep->asked && ep->later.empty() && !bulk_waits(*ep));
 	};
 	return d.l->busy.empty() && !link_awake(*d.l) && std::ranges::all_of(d.l->channels, quiet_channel) &&
 	       std::ranges::all_of(d.eps, quiet_ep);

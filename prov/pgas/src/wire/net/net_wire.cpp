@@ -46,9 +46,9 @@ void ended(void *self, channel &c)
 	d.put_aside = true;
 	d.stops.erase(&c);
 	bulk_poll_again(d, c);
-	words_end(d, c);
 	if (!c.client)
 		return;
+	words_end(d, c);
 	for (const auto &[number, index] : side_of(c).sources)
 		source_free(d, index);
 	c.client.reset();
@@ -64,9 +64,8 @@ const char *name_of(void *self, uint16_t endpoint)
 bool expects(void *self, const channel &c)
 {
 	const auto &d = *static_cast<net_domain *>(self);
-	for (const word_question *q : d.questions)
-		if (q && q->asked == &c)
-			return true;
+	if (c.client && !side_of(c).questions.empty())
+		return true;
 	for (const net_ep *ep : d.eps)
 		if (ep)
 			for (const op &o : ep->pending)
@@ -281,9 +280,13 @@ void net_ep_close(wire_ep *base_ep)
 	net_ep *ep = owner.get();
 	net_domain &d = *ep->dom;
 	d.eps[ep->number] = nullptr;
-	for (auto &c : d.l->channels)
-		if (c && c->client && ep->number < side_of(*c).introduced.size())
+	for (auto &c : d.l->channels) {
+		if (!c || !c->client)
+			continue;
+		if (ep->number < side_of(*c).introduced.size())
 			side_of(*c).introduced[ep->number] = false;
+		words_forget(*c, *ep);
+	}
 	for (auto &p : d.l->packets)
 		std::erase_if(p->notices, [ep](const notice &n) { return n.who == ep; });
 	for (auto &c : d.l->channels)
@@ -404,9 +407,10 @@ bool net_noticed(const wire_ep &ep)
 int net_flush(wire_ep &base_ep)
 {
 	net_ep &ep = net_of(base_ep);
-	if (ep.outstanding)
-		link_flush(*ep.dom->l);
-	return ep.outstanding ? -FI_EAGAIN : 0;
+	if (!ep.outstanding && !ep.asked)
+		return 0;
+	link_flush(*ep.dom->l);
+	return ep.outstanding || ep.asked ? -FI_EAGAIN : 0;
 }
 
 // Frames run in the order in which they were sent; bulk begins when all earlier frames were run (net_bulk.cpp).

@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Questions about one word: a read or a fetching atomic whose caller waits for nothing else. One frame asks, one
-// answers, and the answer goes directly into the caller's word_question: no operation, no completion, no counter of the
-// asker. None of it belongs to an endpoint's owner, so whichever thread makes progress may receive it.
+// Short questions: a read of some bytes, or a fetching atomic on one word. They gather in packets as puts do, and so do
+// their answers. The peer runs the frames of a channel in order and answers in that order, so the next result belongs
+// to the question that has waited longest: it goes directly into that question's place. No operation, no completion, no
+// counter of the asker is involved. None of it belongs to an endpoint's owner, so whichever thread makes progress may
+// receive it.
+//
+//   asked, in net_side::questions --result--> over;  --refusal, end of the channel--> over, with an error
+//
+// A peer can write nowhere else: a result that nobody asked for, or one of another length, ends the channel.
+// kQuestionsMost bounds the questions and thereby the answers, which may leave beyond the window: the target never
+// waits for room while it runs a packet.
 #include "net_word.hpp"
-#include "support/pgas_iov.hpp"
 #include "engine/pgas_target.hpp"
 #include "net_target.hpp"
 #include "net_thread.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace pgas {
 namespace {
 
-constexpr size_t kQuestionsMost = 1024; // at a time; one per thread that asks
+// Packets of answers that may wait for their acknowledgement beyond the window. The answers of a peer that keeps to
+// kQuestionsMost need fewer, even in the smallest packets.
+constexpr size_t kAnswerPacketsMost = 1024;
+constexpr int32_t kErrnoMost = 4095; // of a refusal
+static_assert(kAnswerMost % 8 == 0 && kAnswerMost <= UINT8_MAX);
 
-// Returns a number for a question, or kQuestionsMost.
-uint32_t question_number(net_domain &d)
+constexpr size_t padded(size_t len)
 {
-	const auto free = std::find(d.questions.begin(), d.questions.end(), nullptr);
-	const auto number = static_cast<uint32_t>(free - d.questions.begin());
-	if (free == d.questions.end() && number < kQuestionsMost)
-		d.questions.push_back(nullptr);
-	return number;
+	return (len + 7) / 8 * 8;
+}
+
+// Bytes after a word_frame.
+constexpr size_t operand_bytes(uint8_t form)
+{
+	return form == kWordRead ? 0 : form == kAmoCompare ? 16 : 8;
 }
 
 // Reads an aligned word whole, even if it changes meanwhile.
@@ -40,68 +51,135 @@ uint64_t load(const char *pos, size_t len)
 	return value;
 }
 
-int run_read(net_ep &ep, const word_frame &f, uint64_t &value)
+int run_read(net_ep &ep, const word_frame &f, uint64_t *result)
 {
-	if (!f.len || f.len > 8)
+	if (!f.len || f.len > kAnswerMost)
 		return -FI_EINVAL;
 	if (const char *plain = plain_memory(ep, 0, f.addr, f.len, FI_REMOTE_READ)) {
-		value = load(plain, f.len);
+		if (f.len <= sizeof *result)
+			*result = load(plain, f.len);
+		else
+			memcpy(result, plain, f.len);
 		return 0;
 	}
 	target_memory memory;
 	if (const int err = target_find(ep.ep->dom, 0, f.addr, f.len, FI_REMOTE_READ, memory))
 		return err;
-	if (const int err = target_load(memory, &value, f.len))
+	if (const int err = target_load(memory, result, f.len))
 		return err;
 	target_count(ep.ep, *memory.region, remote_effect::read, true, true);
 	return 0;
 }
 
-int run_fetch(net_ep &ep, const word_frame &f, uint64_t &value)
+// operands: what to combine with, and what to compare with
+int run_fetch(net_ep &ep, const word_frame &f, const uint64_t *operands, uint64_t *result)
 {
 	const auto type = static_cast<fi_datatype>(f.type);
 	const auto op = static_cast<fi_op>(f.op);
 	if ((f.form != kAmoFetch && f.form != kAmoCompare) || !amo_valid(type, op, f.form))
 		return -FI_EOPNOTSUPP;
 	const size_t unit = amo_type_bytes(type);
-	if (unit > sizeof value)
+	if (unit > sizeof *result || unit != f.len)
 		return -FI_EOPNOTSUPP;
 	char *plain = plain_memory(ep, 0, f.addr, unit, FI_REMOTE_READ | FI_REMOTE_WRITE);
 	if (plain && reinterpret_cast<uintptr_t>(plain) % amo_type_align(type) == 0) {
-		amo_apply(type, op, plain, 1, &f.operand, &f.compare, &value, ep.ep->dom->wide);
+		amo_apply(type, op, plain, 1, operands, operands + 1, result, ep.ep->dom->wide);
 		return 0;
 	}
-	char data[2 * sizeof value];
+	char data[2 * sizeof *result];
 	const size_t operand = op == FI_ATOMIC_READ ? 0 : unit, compare = f.form == kAmoCompare ? unit : 0;
-	memcpy(data, &f.operand, operand);
-	memcpy(data + operand, &f.compare, compare);
+	memcpy(data, operands, operand);
+	memcpy(data + operand, operands + 1, compare);
 	const target_amo a{type, op, static_cast<amo_form>(f.form), 1, data, operand + compare};
-	std::vector<char> result;
+	std::vector<char> old;
 	target_memory memory;
-	if (const int err = target_amo_run(ep.ep->dom, 0, f.addr, a, result, memory))
+	if (const int err = target_amo_run(ep.ep->dom, 0, f.addr, a, old, memory))
 		return err;
-	memcpy(&value, result.data(), unit);
+	memcpy(result, old.data(), unit);
 	target_count(ep.ep, *memory.region, amo_effect(a.form, op), true, true);
 	return 0;
 }
 
+// A frame of answers, or null: the channel is over, or its peer asks and never takes the answers.
+[[gnu::noinline]] char *begin_answers(channel &c, size_t bytes)
+{
+	if (char *pos = frame_begin(c, bytes))
+		return pos;
+	if (c.open() && c.unacked.size() > c.link->set.window + kAnswerPacketsMost)
+		channel_end(c, -FI_ECONNRESET, "it sends requests and does not read their results", false);
+	return frame_begin_slow(c, bytes, true);
+}
+
+bool answer(channel &c, const frame_head &h, const uint64_t *result, size_t len)
+{
+	const size_t bytes = padded(len);
+	char *pos = frame_lengthen(c, side_of(c).answers, bytes);
+	if (pos) [[likely]] {
+		memcpy(pos, result, bytes);
+		return true;
+	}
+	pos = begin_answers(c, bytes);
+	if (!pos)
+		return false;
+	memcpy(pos, result, bytes);
+	frame_end(c, frame_kind::word_answer, 0, h.dst, h.src, bytes);
+	side_of(c).answers = frame_last(c, bytes);
+	return true;
+}
+
+bool refuse(channel &c, const frame_head &h, int status)
+{
+	const word_refusal_frame f{status, 0};
+	char *pos = begin_answers(c, sizeof f);
+	if (!pos)
+		return false;
+	memcpy(pos, &f, sizeof f);
+	frame_end(c, frame_kind::word_refusal, 0, h.dst, h.src, sizeof f);
+	return true;
+}
+
+void finish(const open_question &q, int status)
+{
+	if (q.waiter) {
+		q.waiter->status = status;
+		q.waiter->over = true;
+	} else if (q.ep) {
+		q.ep->asked--;
+		if (status && !q.ep->ep->failed.status)
+			q.ep->ep->failed = {status, q.target};
+	}
+}
+
+open_question take_next(net_side &side)
+{
+	const open_question q = side.questions.front();
+	side.questions.pop_front();
+	return q;
+}
+
 } // namespace
 
-int net_ask(wire_ep &base_ep, peer &p, word_question &q)
+int net_ask(wire_ep &base_ep, peer &p, const word_question &q)
 {
 	net_ep &ep = net_of(base_ep);
-	net_domain &d = *ep.dom;
 	const net_peer &state = net_of(p);
 	channel &c = *state.c;
 	if (p.unsent || state.bulk || !c.open())
 		return kNoShortWay;
-	net_unwatch(d);
-	const uint32_t number = question_number(d);
-	const word_frame f{q.addr, q.operand, q.compare, number, q.form, q.type, q.op, q.len};
-	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, ep.number, state.dst, f, false))
+	net_unwatch(*ep.dom);
+	const size_t operands = operand_bytes(q.form), bytes = sizeof(word_frame) + operands;
+	char *pos = side_of(c).questions.size() < kQuestionsMost ? frame_begin(c, bytes) : nullptr;
+	if (!pos)
 		return -FI_EAGAIN;
-	d.questions[number] = &q;
-	q.asked = &c;
+	const word_frame f{q.addr, q.form, q.type, q.op, q.len, 0};
+	const uint64_t values[] = {q.operand, q.compare};
+	memcpy(pos, &f, sizeof f);
+	memcpy(pos + sizeof f, values, operands);
+	side_of(c).questions.push_back(
+		{static_cast<char *>(q.place), q.len, static_cast<uint32_t>(p.rank), q.waiter, &ep});
+	frame_end(c, frame_kind::word_ask, 0, ep.number, state.dst, bytes);
+	if (!q.waiter)
+		ep.asked++;
 	frame_push(c); // which may end the channel, and thus the question
 	return kKept;
 }
@@ -109,42 +187,70 @@ int net_ask(wire_ep &base_ep, peer &p, word_question &q)
 bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
 {
 	word_frame f;
-	if (!frame_read(bytes, len, f))
+	if (len < sizeof f)
 		return false;
-	word_answer_frame answer{0, f.question, -FI_ECONNRESET};
+	memcpy(&f, bytes, sizeof f);
+	if (len != sizeof f + operand_bytes(f.form))
+		return false;
+	uint64_t operands[2] = {}, result[kAnswerMost / sizeof(uint64_t)] = {};
+	memcpy(operands, bytes + sizeof f, len - sizeof f);
+	int status = -FI_ECONNRESET;
 	if (net_ep *ep = target_of(d, h))
-		answer.status = f.form == kWordRead ? run_read(*ep, f, answer.value) : run_fetch(*ep, f, answer.value);
-	frame_send(c, frame_kind::word_answer, h.dst, h.src, answer, true);
+		status = f.form == kWordRead ? run_read(*ep, f, result) : run_fetch(*ep, f, operands, result);
 	d.executed = true;
-	return true;
+	return status ? refuse(c, h, status) : answer(c, h, result, f.len);
 }
 
 bool word_answered(net_domain &d, channel &c, const char *bytes, size_t len)
 {
-	word_answer_frame answer;
-	if (!frame_read(bytes, len, answer) || answer.question >= d.questions.size())
+	net_side &side = side_of(c);
+	for (size_t pos = 0, room; pos < len; pos += room) {
+		if (side.questions.empty())
+			return false;
+		room = padded(side.questions.front().len);
+		if (room > len - pos)
+			return false;
+		const open_question q = take_next(side);
+		if (q.place && q.len == sizeof(uint64_t))
+			memcpy(q.place, bytes + pos, sizeof(uint64_t));
+		else if (q.place)
+			memcpy(q.place, bytes + pos, q.len);
+		finish(q, 0);
+	}
+	domain_wake_sleepers(d.dom);
+	return len != 0;
+}
+
+bool word_refused(net_domain &d, channel &c, const char *bytes, size_t len)
+{
+	word_refusal_frame f;
+	net_side &side = side_of(c);
+	if (!frame_read(bytes, len, f) || side.questions.empty() || f.status >= 0 || f.status < -kErrnoMost)
 		return false;
-	word_question *q = d.questions[answer.question];
-	if (!q || q->asked != &c || answer.status > 0)
-		return false;
-	d.questions[answer.question] = nullptr;
-	q->value = answer.value;
-	q->status = answer.status;
-	q->over = true;
+	finish(take_next(side), f.status);
 	domain_wake_sleepers(d.dom);
 	return true;
 }
 
-void words_end(net_domain &d, const channel &c)
+void words_end(net_domain &d, channel &c)
 {
-	for (word_question *&q : d.questions) {
-		if (!q || q->asked != &c)
-			continue;
-		q->status = -FI_ECONNRESET;
-		q->over = true;
-		q = nullptr;
-	}
+	net_side &side = side_of(c);
+	while (!side.questions.empty())
+		finish(take_next(side), -FI_ECONNRESET);
 	domain_wake_sleepers(d.dom);
+}
+
+void words_forget(channel &c, const net_ep &ep)
+{
+	net_side &side = side_of(c);
+	for (size_t n = side.questions.size(); n; n--) {
+		open_question q = take_next(side);
+		if (q.ep == &ep) {
+			q.ep = nullptr;
+			q.place = nullptr;
+		}
+		side.questions.push_back(q);
+	}
 }
 
 } // namespace pgas

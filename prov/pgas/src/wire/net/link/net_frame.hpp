@@ -21,7 +21,7 @@
 namespace pgas {
 
 inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
-inline constexpr uint8_t kProtocol = 3;
+inline constexpr uint8_t kProtocol = 4;
 
 enum packet_flag : uint8_t {
 	kPacketHello = 1,  // who I am; not proven
@@ -88,21 +88,22 @@ inline constexpr size_t kRefusalMost = 160;
 // Any two codes differ in at least two bits, so that one flipped bit never turns one kind into another: a request that
 // arrived as a response would be dropped silently, and its sender would wait forever.
 enum class frame_kind : uint8_t {
-	intro = 3,        // src is an endpoint with this name
-	leave = 5,        // src closed
-	put = 6,          // address [key] bytes
-	amo = 9,          // amo_frame, operands
-	message = 10,     // message_frame, bytes
-	request = 12,     // of pgas_request.cpp
-	response = 15,    // of pgas_request.cpp
-	cq_data = 17,     // message_frame: for a write whose bytes are in place
-	failed = 18,      // failed_frame
-	key_ask = 20,     // key_frame: where is this memory for bulk transfers?
-	key_answer = 23,  // key_frame
-	key_gone = 24,    // key_frame: that region was closed
-	count = 27,       // count_frame: a bulk transfer completed, add to the counters bound to its region
-	word_ask = 29,    // word_frame: a word of key 0, read or fetched and modified
-	word_answer = 30, // word_answer_frame
+	intro = 3,         // src is an endpoint with this name
+	leave = 5,         // src closed
+	put = 6,           // address [key] bytes
+	amo = 9,           // amo_frame, operands
+	message = 10,      // message_frame, bytes
+	request = 12,      // of pgas_request.cpp
+	response = 15,     // of pgas_request.cpp
+	cq_data = 17,      // message_frame: for a write whose bytes are in place
+	failed = 18,       // failed_frame
+	key_ask = 20,      // key_frame: where is this memory for bulk transfers?
+	key_answer = 23,   // key_frame
+	key_gone = 24,     // key_frame: that region was closed
+	count = 27,        // count_frame: a bulk transfer completed, add to the counters bound to its region
+	word_ask = 29,     // word_frame, operands: some bytes of key 0, read, or a word fetched and modified
+	word_answer = 30,  // results, for the next questions that have no answer yet
+	word_refusal = 33, // word_refusal_frame: an error, for the next question
 };
 
 enum frame_flag : uint8_t {
@@ -154,19 +155,21 @@ struct count_frame {
 	uint8_t read, of_range, of_operation;
 	uint8_t pad_[5];
 };
+// A question. An atomic's operand follows, and what it compares with: 8 bytes each. Questions of a channel are answered
+// in their order, so an answer needs no number: it is just results of as many bytes as were asked for, each padded to a
+// multiple of 8.
 struct word_frame {
-	uint64_t addr, operand, compare;
-	uint32_t question; // the asker's number for it
-	uint8_t form;      // amo_form, or kWordRead
+	uint64_t addr;
+	uint8_t form; // amo_form, or kWordRead
 	uint8_t type, op;
-	uint8_t len; // kWordRead: 1 to 8
+	uint8_t len; // bytes of the result; kWordRead: 1 to kAnswerMost
+	uint32_t pad_;
 };
-struct word_answer_frame {
-	uint64_t value;
-	uint32_t question;
+struct word_refusal_frame {
 	int32_t status;
+	uint32_t pad_;
 };
-static_assert(sizeof(word_frame) == 32 && sizeof(word_answer_frame) == 16);
+static_assert(sizeof(word_frame) == 16 && sizeof(word_refusal_frame) == 8);
 static_assert(sizeof(amo_frame) % 8 == 0 && sizeof(message_frame) % 8 == 0 && sizeof(failed_frame) % 8 == 0 &&
 	      sizeof(key_frame) % 8 == 0 && sizeof(count_frame) % 8 == 0);
 

@@ -249,6 +249,30 @@ inline void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, 
 	p->used += static_cast<uint32_t>(sizeof h + words * 8);
 	p->frames++;
 }
+// The last frame of a packet can become longer as long as nothing comes after it. frame_last: the one that frame_end()
+// has just finished. frame_lengthen: room for `bytes` more, a multiple of 8; null: there is none, or something follows.
+struct frame_place {
+	uint32_t packet = 0, head = 0, end = 0; // the packet's number, and positions in it
+};
+inline frame_place frame_last(const channel &c, size_t bytes)
+{
+	const uint32_t end = c.filling->used, all = static_cast<uint32_t>(sizeof(frame_head) + (bytes + 7) / 8 * 8);
+	return {c.sent + 1, end - all, end};
+}
+inline char *frame_lengthen(channel &c, frame_place &last, size_t bytes)
+{
+	run_close(c);
+	packet *p = c.filling;
+	if (!p || last.packet != c.sent + 1 || last.end != p->used || p->used + bytes > c.longest)
+		return nullptr;
+	frame_head h;
+	memcpy(&h, p->bytes + last.head, sizeof h);
+	h.words = static_cast<uint16_t>(h.words + bytes / 8);
+	memcpy(p->bytes + last.head, &h, sizeof h);
+	p->used += static_cast<uint32_t>(bytes);
+	last.end = p->used;
+	return p->bytes + p->used - bytes;
+}
 // To be called after the last frame of an operation: the packet leaves if no other packet of ours is unacknowledged.
 inline void frame_push(channel &c)
 {
