@@ -3,6 +3,7 @@
  * packets ROUNDS: how often the link between two hosts (FI_PGAS_NET=socket) enters the network. Data and its signal
  * leave together, and the reply carries the acknowledgement: one TCP segment for each put_signal of a ping-pong. An
  * acknowledgement leaves alone if a PE loses its core in between, so that some more are allowed, but not twice as many.
+ * Non-blocking fetches and short gets travel together, as do their results: far fewer segments than operations.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -17,6 +18,7 @@
 enum { BYTES = 4096 };
 static char data[BYTES];
 static uint64_t ball;
+static long counter;
 
 /* Segments with data sent by all TCP sockets of this process; *sockets: their number. */
 static long segments_out(int *sockets)
@@ -61,6 +63,40 @@ static void play(int rounds, size_t bytes)
 	}
 }
 
+enum { FETCHES = 2000 };
+
+static void fetch_many(void)
+{
+	static long old[FETCHES];
+	static uint64_t words[FETCHES];
+	for (int i = 0; i < FETCHES; i++) {
+		shmem_long_atomic_fetch_add_nbi(&old[i], &counter, 1, 1);
+		shmem_getmem_nbi(&words[i], data + 8 * (i % 64), 8, 1);
+	}
+	shmem_quiet();
+	for (int i = 0; i < FETCHES; i++) {
+		CHECK(old[i] == i);
+		CHECK(words[i] == (uint64_t)i % 64);
+	}
+}
+
+/* PE 1 sends the results while it waits; either side's segments count. */
+static void check_fetches(void)
+{
+	int sockets;
+	for (uint64_t i = 0; i < 64; i++)
+		memcpy(data + 8 * i, &i, 8);
+	shmem_barrier_all();
+	const long before = segments_out(&sockets);
+	if (shmem_my_pe() == 0)
+		fetch_many();
+	shmem_barrier_all();
+	const long out = segments_out(&sockets) - before;
+	if (out > FETCHES / 4)
+		printf("PE %d: %ld segments for %d fetches\n", shmem_my_pe(), out, 2 * FETCHES);
+	CHECK(out <= FETCHES / 4);
+}
+
 int main(int argc, char **argv)
 {
 	const int rounds = argc > 1 ? atoi(argv[1]) : 100;
@@ -84,6 +120,7 @@ int main(int argc, char **argv)
 		CHECK(out >= rounds && out <= rounds * 3 / 2);
 		shmem_barrier_all();
 	}
+	check_fetches();
 	test_done("packets");
 	return 0;
 }

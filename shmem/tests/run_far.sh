@@ -57,6 +57,14 @@ expect bad 'lost: its link is over [^ ]*, ours over [^ ]*: set FI_PGAS_NET to th
 # shellcheck disable=SC2016  # likewise
 good env FI_PGAS_NET=socket:lo "$top/launch/oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 300' \
 	"$top/shmem/tests/packets"
+# fetches, more of them in flight than may be: with and without a thread that serves peers, in small packets, signed
+far 3 "fetches 3000"
+for setting in FI_PGAS_NET_THREAD=1 FI_PGAS_NET_THREAD=0 FI_PGAS_NET_SIGN=1 \
+	"FI_PGAS_EAGER_SIZE=4096 FI_PGAS_NET_PACKET=1024 FI_PGAS_NET_WINDOW=2"; do
+	# shellcheck disable=SC2016,SC2086  # likewise; words
+	good env FI_PGAS_NET=socket:lo $setting "$top/launch/oshrun" -n 3 sh -c \
+		'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 20000' "$top/shmem/tests/fetches"
+done
 # more long puts than the connection accepts
 # shellcheck disable=SC2016  # likewise
 for thread in 0 1; do

@@ -31,10 +31,15 @@ void finish_far(const context *c, ssize_t rc, const char *what, int pe)
 }
 
 // The wire accepted it. Increment after the submission, so that a quiet that subtracts the count has waited for it.
+void count_pending(context *c)
+{
+	pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+}
+
 void finish_submitted(context *c, ssize_t rc, const char *what, int pe)
 {
 	finish_far(c, rc, what, pe);
-	pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+	count_pending(c);
 }
 
 // Makes progress on everything while there is no room: the peers that should make room may be waiting for us.
@@ -143,6 +148,16 @@ bool try_fetch_word(const context *c, const void *target, int pe, fi_datatype ty
 					   static_cast<fi_addr_t>(pe), old) == 0;
 }
 
+// False: nothing was done, as above. Many short gets travel in one packet.
+bool start_get(context *c, void *dest, const void *source, size_t bytes, int pe)
+{
+	if (bytes > FI_PGAS_START_BYTES || g_shmem.net.ops->start_get(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
+								      static_cast<fi_addr_t>(pe), dest))
+		return false;
+	count_pending(c);
+	return true;
+}
+
 } // namespace
 
 void fabric_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
@@ -163,6 +178,8 @@ void fabric_get(context *c, void *dest, const void *source, size_t bytes, int pe
 							      reinterpret_cast<uintptr_t>(source), 0, nullptr);
 			      }),
 			      name, pe);
+	else if (when == until::taken && start_get(c, dest, source, bytes, pe))
+		return;
 	else if (when == until::taken)
 		finish_submitted(c, retry([&] { return c->ep->rma->readmsg(c->ep, &t.m, 0); }), name, pe);
 	else
@@ -191,6 +208,16 @@ uint64_t fabric_amo(context *c, void *target, int pe, fi_datatype type, fi_op op
 				 }),
 				 name, pe);
 	return old;
+}
+
+bool fabric_start_amo(const fi_pgas_ops &ops, context *c, void *target, int pe, fi_datatype type, fi_op op,
+		      uint64_t value, uint64_t compare, void *fetch)
+{
+	if (ops.start_fetch(c->ep, reinterpret_cast<uintptr_t>(target), type, op, value, compare,
+			    static_cast<fi_addr_t>(pe), fetch))
+		return false;
+	count_pending(c);
+	return true;
 }
 
 // A fence for this one operation: it requires nothing of other PEs, and waits only where the wire does not keep order.

@@ -23,6 +23,10 @@ void fabric_get(context *c, void *dest, const void *source, size_t bytes, int pe
 // Returns the old value if fetch is true or op is FI_CSWAP.
 uint64_t fabric_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
 		    bool fetch, const char *name);
+// The same for a PE of another host, without waiting: *fetch has the old value after the next quiet. ops: those of the
+// provider, or the short ways. False: nothing was done.
+bool fabric_start_amo(const fi_pgas_ops &ops, context *c, void *target, int pe, fi_datatype type, fi_op op,
+		      uint64_t value, uint64_t compare, void *fetch);
 // Sets or adds to a word after all earlier operations of this context to that PE.
 void fabric_signal(context *c, uint64_t *target, int pe, fi_op op, uint64_t value, const char *name);
 

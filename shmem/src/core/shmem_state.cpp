@@ -33,6 +33,10 @@ constinit const fi_pgas_ops g_no_short_ways = [] {
 	fi_pgas_ops o{};
 	o.put_word = [](fid_ep *, uint64_t, uint64_t, size_t, fi_addr_t) -> int { return -FI_EAGAIN; };
 	o.get_word = [](fid_ep *, uint64_t, size_t, fi_addr_t, uint64_t *) -> int { return -FI_EAGAIN; };
+	o.start_get = [](fid_ep *, uint64_t, size_t, fi_addr_t, void *) -> int { return -FI_EAGAIN; };
+	o.start_fetch = [](fid_ep *, uint64_t, fi_datatype, fi_op, uint64_t, uint64_t, fi_addr_t, void *) -> int {
+		return -FI_EAGAIN;
+	};
 	return o;
 }();
 

@@ -81,7 +81,7 @@ constexpr int kLeaveLines = 64; // of teams' lines, at the start: for leaving (s
 constexpr size_t kAddressBytes = 160; // maximum length of an endpoint's address
 constexpr size_t kHostNameBytes = 32; // maximum length of a host's name in messages
 
-extern const fi_pgas_ops g_no_short_ways; // put_word and get_word only
+extern const fi_pgas_ops g_no_short_ways; // put_word, get_word, start_get, start_fetch only
 
 struct state {
 	int my_pe = -1;

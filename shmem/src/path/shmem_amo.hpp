@@ -96,6 +96,27 @@ PGAS_HOT T amo_fetch(context *c, T *dest, T value, int pe, const char *name = kA
 	return from_bits<T>(cold_amo(c, dest, pe, fabric_type<T>(), fabric_op<Op>(), v, 0, true, name));
 }
 
+// The old value goes to *fetch, between hosts not before the next quiet.
+template <pgas_hot_op Op, class T>
+PGAS_HOT void amo_fetch_nbi(context *c, T *fetch, T *dest, T value, int pe, const char *name)
+{
+	bits_of<T> v = to_bits(value), old;
+	if (PGAS_LIKELY((amo_hot<Op, true, bits_of<T>>(c, dest, pe, &v, nullptr, &old))))
+		*fetch = from_bits<T>(old);
+	else
+		cold_amo_nbi(c, dest, pe, fabric_type<T>(), fabric_op<Op>(), v, 0, fetch, name);
+}
+
+template <class T>
+PGAS_HOT void amo_compare_nbi(context *c, T *fetch, T *dest, T cond, T value, int pe, const char *name)
+{
+	bits_of<T> v = to_bits(value), with = to_bits(cond), old;
+	if (PGAS_LIKELY((amo_hot<PGAS_OP_CSWAP, true, bits_of<T>>(c, dest, pe, &v, &with, &old))))
+		*fetch = from_bits<T>(old);
+	else
+		cold_amo_nbi(c, dest, pe, fabric_type<T>(), FI_CSWAP, v, with, fetch, name);
+}
+
 template <class T>
 PGAS_HOT T amo_compare(context *c, T *dest, T cond, T value, int pe, const char *name = kAmo)
 {

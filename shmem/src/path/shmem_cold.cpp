@@ -202,6 +202,24 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 	return fabric_amo(c, target, pe, type, op, value, compare, fetch, name);
 }
 
+// First the usual case of a PE of another host, as in p_far().
+void cold_amo_nbi(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
+		  void *fetch, const char *name)
+{
+	const size_t bytes = type == FI_UINT64 ? 8 : 4;
+	const bool plain = c->plain && reinterpret_cast<uintptr_t>(target) % bytes == 0;
+	if (plain && fabric_start_amo(*g_shmem.short_ways, c, target, pe, type, op, value, compare, fetch))
+		return;
+	check_word(c, target, bytes, pe, name);
+	uint64_t old = 0;
+	if (!g_shmem.devices || !device_amo(c, target, pe, type, op, value, compare, &old, name)) {
+		if (fabric_start_amo(*g_shmem.net.ops, c, target, pe, type, op, value, compare, fetch))
+			return;
+		old = fabric_amo(c, target, pe, type, op, value, compare, true, name);
+	}
+	memcpy(fetch, &old, bytes); // little endian
+}
+
 void cold_signal_word(context *c, uint64_t *target, int pe, fi_op op, uint64_t value, const char *name)
 {
 	check_word(c, target, sizeof *target, pe, name);
@@ -227,7 +245,7 @@ void cold_quiet(context *c)
 {
 	check_context(c, "shmem_quiet");
 	const pgas::mutex_holder alone(g_shmem.quiet_mutex, g_shmem.thread_level == SHMEM_THREAD_MULTIPLE);
-	const uint64_t before = pgas_load_acquire(&c->pending); // pairs with add_release in finish_submitted()
+	const uint64_t before = pgas_load_acquire(&c->pending); // pairs with add_release in count_pending()
 	if (PGAS_UNLIKELY(g_shmem.devices))
 		device_finish("shmem_quiet");
 	g_shmem.net.ops->drain(c->ep);

@@ -21,6 +21,9 @@ namespace shmem {
 // value and compare are passed in registers; returns the old value
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
 					       uint64_t value, uint64_t compare, bool fetch, const char *name);
+// the old value goes to *fetch, until the next quiet
+[[gnu::cold, gnu::noinline]] void cold_amo_nbi(context *c, void *target, int pe, fi_datatype type, fi_op op,
+					       uint64_t value, uint64_t compare, void *fetch, const char *name);
 // sets or adds to a word after all earlier operations of this context to that PE
 [[gnu::cold, gnu::noinline]] void cold_signal_word(context *c, uint64_t *target, int pe, fi_op op, uint64_t value,
 						   const char *name);
