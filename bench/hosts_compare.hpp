@@ -28,6 +28,8 @@ constexpr goal kGoals[] = {
 	{"g_computing", against::blocking, 1.3},
 	{"p_1000", against::nothing, 5},
 	{"add_1000", against::nothing, 3},
+	{"fetch_add_1000", against::nothing, 3},
+	{"get_8_1000", against::nothing, 3},
 	{"put_4096", against::stream, 0},
 	{"put_65536", against::stream, 0.9},
 	{"put_1048576", against::stream, 0.9},

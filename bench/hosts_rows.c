@@ -33,6 +33,29 @@ static void add_batches(struct bench_memory *m, const struct bench_row *row, uin
 	}
 }
 
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+static void fetch_add_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	long *pos = (long *)m->remote, *old = (long *)m->local;
+	for (uint64_t i = 0; i < count; i++) {
+		for (int k = 0; k < row->trips; k++)
+			shmem_long_atomic_fetch_add_nbi(old + k, pos + k % 64, 1, 1);
+		shmem_quiet();
+	}
+}
+#endif
+
+static void get_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		for (int k = 0; k < row->trips; k++) {
+			const size_t pos = (size_t)k * row->bytes;
+			shmem_getmem_nbi(m->local + pos, m->remote + pos, row->bytes, 1);
+		}
+		shmem_quiet();
+	}
+}
+
 static void get_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
@@ -176,6 +199,10 @@ const struct bench_table bench_hosts_pairs = {pair_rows, sizeof pair_rows / size
 static const struct bench_row rows[] = {
 	{"p_1000", "batch", "1,000 p, then quiet", BENCH_MOPS, 8, BATCH, p_batches, NULL},
 	{"add_1000", "batch", "1,000 atomic_add, then quiet", BENCH_MOPS, 8, BATCH, add_batches, NULL},
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+	{"fetch_add_1000", "batch", "1,000 fetch_add_nbi, then quiet", BENCH_MOPS, 8, BATCH, fetch_add_batches, NULL},
+#endif
+	{"get_8_1000", "batch", "1,000 get_nbi of 8 bytes, then quiet", BENCH_MOPS, 8, BATCH, get_batches, NULL},
 	{"g_computing", "computing", "g, the target computes", BENCH_NS, 8, 1, g_served, compute},
 	{"nbi_4096", "nbi", "put_nbi 4 KiB", BENCH_MBS, 4096, 1, bench_put_nbi, NULL},
 	{"nbi_65536", "nbi", "put_nbi 64 KiB", BENCH_MBS, 65536, 1, bench_put_nbi, NULL},
