@@ -193,6 +193,28 @@ void answers_that_nobody_asked_for()
 	}
 }
 
+// It asks on and on and reads no result: the victim gives it up before the results fill its memory.
+void questions_without_end()
+{
+	constexpr int kPackets = 4000; // the results are three times as long
+	constexpr size_t kMostKib = 64 << 10;
+	victim a;
+	session s;
+	CHECK(open_to(s, a.at(), any_claim()));
+	const size_t before = a.memory_kib();
+	std::string questions;
+	while (questions.size() < 15000)
+		questions += frame_of(frame_kind::word_ask, 0, 0, 0, bytes_of(word_frame{0, 0xff, 0, 0, 64, 0}));
+	int sent = 0;
+	while (sent < kPackets && s.say_frames(questions))
+		sent++;
+	printf("# %d packets of questions\n", sent);
+	CHECK(sent < kPackets);
+	CHECK(a.memory_kib() < before + kMostKib);
+	CHECK_SAYS(a.ask("check"), "sound");
+	CHECK_EQ(a.end(), 0);
+}
+
 // --- random attacks --------------------------------------------------------------------------------------------------
 
 class madman {
@@ -478,6 +500,7 @@ int main(int argc, char **argv)
 			{"a_peer_with_the_victims_own_name", a_peer_with_the_victims_own_name},
 			{"key_answers_of_no_length", key_answers_of_no_length},
 			{"answers_that_nobody_asked_for", answers_that_nobody_asked_for},
+			{"questions_without_end", questions_without_end},
 			{"nothing_that_it_says_does_harm", nothing_that_it_says_does_harm},
 		},
 		argc, argv);
