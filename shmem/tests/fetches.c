@@ -65,24 +65,25 @@ static void fetch_behind_puts(void)
 /* Results of 1 to 100 bytes and of atomics of 4 bytes, with guards around each. */
 static void mix_sizes(void)
 {
-	enum { ROOM = 128, GUARD = 'g' };
-	static char got[2000][ROOM];
-	static float floats[2000];
-	static int ints[2000];
+	enum { ROOM = 128, GUARD = 'g', SIZES = 2000 };
+	static char got[SIZES][ROOM];
+	static float floats[SIZES];
+	static int ints[SIZES];
+	const int all = count < SIZES ? count : SIZES;
 	for (int i = 0; i < (int)sizeof bytes; i++)
 		bytes[i] = (char)(i + me);
 	memset(got, GUARD, sizeof got);
 	memset(narrow, 0, sizeof narrow);
 	memset(fraction, 0, sizeof fraction);
 	shmem_barrier_all();
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < all; i++) {
 		shmem_getmem_nbi(got[i] + 8, bytes + i % 150, (size_t)(1 + i % 100), right);
 		shmem_float_atomic_swap_nbi(&floats[i], &fraction[i % CELLS], (float)i, right);
 		shmem_int_atomic_fetch_add_nbi(&ints[i], &narrow[i % CELLS], i, right);
 	}
 	shmem_quiet();
 	int sum[CELLS] = {0};
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < all; i++) {
 		const int len = 1 + i % 100;
 		for (int k = 0; k < ROOM; k++)
 			CHECK(got[i][k] == (k < 8 || k >= 8 + len ? GUARD : (char)(i % 150 + k - 8 + right)));

@@ -5,7 +5,9 @@
  */
 #include "common.h"
 
+#include <dirent.h>
 #include <signal.h>
+#include <stdio.h>
 
 #define LINK "FI_PGAS_TEST_HOSTS=1", "FI_PGAS_NET=auto:lo"
 static const char *const env_link[] = {LINK, NULL};
@@ -257,6 +259,34 @@ static void test_start_error_is_reported_and_writes_nothing(void **state)
 
 /* --- peers that are gone ------------------------------------------------------------------------------------------ */
 
+/* Returns when no thread of that rank runs any more: the signal reaches each at a moment of its own. */
+static void stop_rank(int rank)
+{
+	const double end = hang_end();
+	char path[64], text[256];
+	bool runs = true;
+	CHECK_EQ(kill(team_pid(rank), SIGSTOP), 0);
+	snprintf(path, sizeof path, "/proc/%d/task", (int)team_pid(rank));
+	while (runs) {
+		DIR *tasks = opendir(path);
+		CHECK(tasks != NULL);
+		runs = false;
+		for (const struct dirent *e; (e = readdir(tasks));) {
+			char file[sizeof path + sizeof e->d_name + 8];
+			snprintf(file, sizeof file, "%s/%s/stat", path, e->d_name);
+			FILE *f = e->d_name[0] == '.' ? NULL : fopen(file, "r");
+			const size_t len = f ? fread(text, 1, sizeof text - 1, f) : 0;
+			text[len] = 0;
+			const char *state = strrchr(text, ')'); /* the name before it may be anything */
+			runs = runs || (f && !(state && state[1] == ' ' && state[2] == 'T'));
+			if (f)
+				fclose(f);
+		}
+		closedir(tasks);
+		CHECK(now_s() < end);
+	}
+}
+
 /* Rank 1 is stopped, and dies with operations in flight. A call of rank 0 that waits for room ends, too. */
 static void death(int rank, void *arg)
 {
@@ -270,7 +300,7 @@ static void death(int rank, void *arg)
 	if (rank == 0) {
 		connect_to(&s, 1);
 		team_mark_victim(1);
-		CHECK_EQ(kill(team_pid(1), SIGSTOP), 0);
+		stop_rank(1);
 		team_barrier(NULL);
 		if (count <= 1000) {
 			for (; started < count; started++)
@@ -328,7 +358,7 @@ static void closed(int rank, void *arg)
 	if (rank == 0) {
 		const struct node first = s.n;
 		connect_to(&s, 1);
-		CHECK_EQ(kill(team_pid(1), SIGSTOP), 0);
+		stop_rank(1);
 		for (int i = 0; i < COUNT; i++)
 			CHECK_OK(start_add(&s, 1, 0, 1, &old[i]));
 		s.n.tx_cq = s.n.rx_cq = NULL;
