@@ -115,7 +115,7 @@ std::string call_at(const void *call)
 		uint64_t within = 0;
 		name = where.path.empty() ? "" : function_at(where.path.c_str(), 0, where.address, within);
 	}
-	name.resize(std::min(name.find('.'), name.size())); // the cold part of a function
+	name.resize(std::min(name.find('.'), name.size()));
 	if (name.compare(0, 6, "pshmem") == 0)
 		name.erase(0, 1);
 	for (const char *begin : {"shmem", "gasnet", "gex_"})
@@ -168,6 +168,7 @@ std::string frame_text(const void *returns_to)
 		within = static_cast<uint64_t>(static_cast<const char *>(call) -
 					       static_cast<const char *>(info.dli_saddr));
 	}
+	function.resize(std::min(function.find('.'), function.size())); // the cold part of a function
 	if (function.compare(0, 2, "_Z") == 0)
 		function = readable(function);
 	if (const std::string line = line_at(where.path.c_str(), where.address); !line.empty())

@@ -26,8 +26,8 @@ places() {
 	says '^  PE 3: outside of calls$'
 	[ "$(grep -c "^      .*$1" "$work/out")" -ge 3 ] && ! grep -q 'does not answer' "$work/out"
 	check "each place has a backtrace of the program"
-	says "^      until_there\(+0x[0-9a-f]*\)\? (.*$1.*)\$"
-	says "^      main\(+0x[0-9a-f]*\)\? (.*$1.*)\$"
+	says '^      until_there\(+0x[0-9a-f]*\)\? (.*)$'
+	says '^      main\(+0x[0-9a-f]*\)\? (.*)$'
 }
 # For a job that was started with oshrun -v: sends SIGUSR1, which makes it report, after PE 2, which has loaded LIBRARY
 # by then, has had time to wait
