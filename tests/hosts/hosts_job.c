@@ -8,12 +8,19 @@
  *	wait SECONDS	PE 0 prints "running" and computes; the others wait for a value that it puts only at the end
  *	barriers SECONDS, compute SECONDS, get SECONDS	prints "running", and then all PEs meet again and again, or
  *			compute and meet at the end, or read from the PE n/2 ranks further
+ *	starve SECONDS	the last PE gets no CPU for so long, and PE 0 reads from it meanwhile
  *	alltoall	of 8 bytes, again and again, between barriers
  *	flood N		all PEs put and add N times to PE 0, without synchronisation in between
  * The second and third are also used for fault tests, which kill, stop and cut off PEs and hosts.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* affinity */
+#endif
 #include "shmem_test.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,6 +145,42 @@ static void get(double length)
 	shmem_barrier_all();
 }
 
+static void *spin(void *unused)
+{
+	for (volatile unsigned turns = 0;; turns++) {}
+	return unused;
+}
+
+/* Sixteen threads on the only CPU of this thread, whose scheduling class gets a thousandth of what each of them gets. */
+static void starve(double length)
+{
+	const struct sched_param none = {0};
+	cpu_set_t before, one;
+	CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	shmem_barrier_all();
+	if (g_me == g_n - 1) {
+		CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+		const pid_t others = fork();
+		if (others == 0) {
+			pthread_t thread;
+			alarm((unsigned)length);
+			for (int i = 1; i < 16; i++)
+				CHECK(pthread_create(&thread, NULL, spin, NULL) == 0);
+			spin(NULL);
+		}
+		CHECK(sched_setscheduler(0, SCHED_IDLE, &none) == 0);
+		while (waitpid(others, NULL, WNOHANG) == 0) {}
+		CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
+	} else if (g_me == 0) {
+		const double begin = seconds();
+		while (seconds() < begin + length)
+			CHECK_EQ(shmem_long_g(&g_slot, g_n - 1), 0);
+	}
+	shmem_barrier_all();
+}
+
 static void all_to_all(void)
 {
 	long *src = shmem_malloc((size_t)g_n * sizeof *src), *dst = shmem_malloc((size_t)g_n * sizeof *dst);
@@ -193,6 +236,8 @@ int main(int argc, char **argv)
 		compute(atof(value));
 	else if (!strcmp(what, "get"))
 		get(atof(value));
+	else if (!strcmp(what, "starve"))
+		starve(atof(value));
 	else if (!strcmp(what, "alltoall"))
 		all_to_all();
 	else if (!strcmp(what, "flood"))

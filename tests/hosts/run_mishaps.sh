@@ -30,6 +30,14 @@ export FI_PGAS_PEER_TIMEOUT=4
 job oshrun $cpus,$cpus "$top/tests/hosts/hosts_job" ring 3
 [ "$rc" = 0 ]
 check "$cpus PEs on each of two hosts with $cpus CPUs in all: status $rc"
+# a network that does not say whether a silent peer's host still acknowledges, and no thread that could answer
+FI_PGAS_NET=net FI_PGAS_NET_THREAD=0 FI_PGAS_PEER_TIMEOUT=1 job oshrun 1,1 "$top/tests/hosts/hosts_job" starve 9
+if grep -q 'FI_PGAS_NET=net: ' "$work/out"; then
+	not_run "a PE without a CPU: $(cat "$work/out")"
+else
+	[ "$rc" = 0 ]
+	check "a PE that gets no CPU for longer than its peers wait for a lost one: status $rc"
+fi
 unset FI_PGAS_PEER_TIMEOUT
 
 note "a host whose network is down"
