@@ -86,7 +86,7 @@ int choose_backend()
 	}
 	if (const char *why = why_not_mine(wanted)) {
 		pgas::boot::print_error("PGAS_BOOT_LAUNCHER=%s: %s", wanted, why);
-		return -ENOTCONN;
+		return -EINVAL;
 	}
 	pgas::boot::print_error("PGAS_BOOT_LAUNCHER=%s: no such launcher (oshrun, pmix, pmi1, pmi2 or single)", wanted);
 	return -EINVAL;
