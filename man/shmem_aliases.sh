@@ -42,3 +42,4 @@ for page in shmem_partition_malloc shmem_space_malloc shmemg_malloc; do
 	sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$(dirname "$0")/man3/$page.3" | grep -o '^shmem[a-z_]*' |
 		sed "/^$page\$/d; s/\$/ $page/"
 done
+echo "shmemx_wtime shmem_init"

@@ -41,6 +41,9 @@
 extern "C" {
 #endif
 
+/* Seconds since a moment in the past, which is the same for all processes of a host until it starts again. */
+double shmemx_wtime(void) SHMEM_IMPL_NOEXCEPT;
+
 /*
  * PEs of the same color form a team; members are numbered by key, equal keys by their number in parent_team.
  */

@@ -5,6 +5,7 @@
  */
 #include "shmem_test.h"
 
+#include <shmemx.h>
 #include <unistd.h>
 
 static long g_ring = -1;
@@ -14,6 +15,21 @@ static long g_lock;
 static long g_guarded;
 static double g_real = 1.5;
 static long g_psync[SHMEM_BARRIER_SYNC_SIZE];
+
+/* PEs of a host have one clock. */
+static void clocks(int me, int n)
+{
+	static double now;
+	const int next = (me + 1) % n;
+	const double before = shmemx_wtime();
+	usleep(20000);
+	shmem_barrier_all();
+	now = shmemx_wtime();
+	shmem_barrier_all();
+	const double after = shmemx_wtime(), there = shmem_double_g(&now, next);
+	CHECK(after - before >= 0.02);
+	CHECK(!test_near(next) || (before < there && there < after));
+}
 
 static void ring(int me, int n)
 {
@@ -127,6 +143,7 @@ int main(void)
 	signals(me, n);
 	locks(n);
 	contexts(me, n);
+	clocks(me, n);
 	CHECK(shmem_ptr(&g_ring, (me + 1) % n) != NULL || !test_near((me + 1) % n));
 	CHECK(shmem_malloc((size_t)1 << 60) == NULL);
 	shmem_barrier_all();

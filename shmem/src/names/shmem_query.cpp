@@ -30,6 +30,10 @@ SHMEM_NAME(int, shmem_n_pes, (void))
 		check_running("shmem_n_pes");
 	return g_shmem.n_pes;
 }
+SHMEM_NAME(double, shmemx_wtime, (void))
+{
+	return static_cast<double>(pgas_now_ns()) * 1e-9;
+}
 SHMEM_NAME(int, _my_pe, (void))
 {
 	return pshmem_my_pe();
