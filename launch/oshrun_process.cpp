@@ -12,7 +12,6 @@
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 namespace oshrun {
 namespace {
@@ -39,12 +38,6 @@ bool read_stat(pid_t pid, int &parent, unsigned &flags)
 	return sscanf(rest.c_str(), "%*c %d %*d %*d %*d %*d %u", &parent, &flags) == 2;
 }
 
-char state_of(const std::string &path)
-{
-	const std::string rest = after_name(path);
-	return rest.empty() ? '\0' : rest[0];
-}
-
 } // namespace
 
 bool is_oshrun(pid_t pid)
@@ -57,7 +50,8 @@ bool is_oshrun(pid_t pid)
 
 char process_state(pid_t pid)
 {
-	return state_of("/proc/" + std::to_string(pid) + "/stat");
+	const std::string stat = after_name("/proc/" + std::to_string(pid) + "/stat");
+	return stat.empty() ? '\0' : stat[0];
 }
 
 bool is_stopped(pid_t pid)
@@ -66,25 +60,41 @@ bool is_stopped(pid_t pid)
 	return state == 'T' || state == 't';
 }
 
-uint64_t cpu_time_ns(pid_t pid)
+thread_times read_times(const std::string &task)
 {
-	clockid_t clock;
-	timespec used;
-	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-		return 0;
-	return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+	thread_times now;
+	unsigned long long ran = 0, user = 0, system = 0;
+	if (FILE *file = fopen((task + "/schedstat").c_str(), "re")) {
+		if (fscanf(file, "%llu", &ran) == 1)
+			now.ran_ns = ran;
+		fclose(file);
+	}
+	const std::string stat = after_name(task + "/stat");
+	now.runnable = !stat.empty() && stat[0] == 'R';
+	if (sscanf(stat.c_str(), "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &user, &system) == 2)
+		now.ticks = user + system;
+	return now;
 }
 
-bool is_runnable(pid_t pid)
+bool run_watch::is_left_out(pid_t pid)
 {
 	const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
-	bool found = false;
+	std::unordered_map<pid_t, thread_watch> seen;
+	bool left_out = false;
 	DIR *const folder = opendir(tasks.c_str());
-	while (const dirent *entry = folder && !found ? readdir(folder) : nullptr)
-		found = entry->d_name[0] != '.' && state_of(tasks + entry->d_name + "/stat") == 'R';
+	while (const dirent *entry = folder ? readdir(folder) : nullptr) {
+		const pid_t thread = atoi(entry->d_name);
+		if (thread <= 0)
+			continue;
+		thread_watch &watch = seen[thread];
+		if (const auto known = threads_.find(thread); known != threads_.end())
+			watch = known->second;
+		left_out |= watch.add(read_times(tasks + entry->d_name));
+	}
 	if (folder)
 		closedir(folder);
-	return found;
+	threads_ = std::move(seen);
+	return left_out;
 }
 
 bool catches(pid_t pid, int sig)
@@ -117,13 +127,6 @@ std::vector<pid_t> members_of(pid_t group)
 	if (proc)
 		closedir(proc);
 	return found;
-}
-
-// A process that slept in between has run. Its threads are looked at only if it has not.
-bool run_watch::is_left_out(pid_t pid)
-{
-	const uint64_t used = cpu_time_ns(pid);
-	return add(used, used == used_ns_ && is_runnable(pid));
 }
 
 // A process that created a session of its own is in none of our process groups, but the environment that it was started

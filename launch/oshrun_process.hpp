@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <sys/types.h>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 namespace oshrun {
@@ -13,26 +14,43 @@ bool is_oshrun(pid_t pid);                       // it runs the same file as thi
 char process_state(pid_t pid);                   // as in /proc/PID/stat: 'R', 'S', ...; 0: no such process
 bool is_stopped(pid_t pid);                      // by a signal or a debugger
 bool catches(pid_t pid, int sig);                // it has a handler for that signal
-uint64_t cpu_time_ns(pid_t pid);                 // used by all its threads; 0: not known
-bool is_runnable(pid_t pid);                     // some thread of it runs, or waits for a CPU
 bool carries_cookie(pid_t pid, uint64_t cookie); // true if a PE of that board started it, or it is one
 
-// Whether the kernel leaves a process out, though it is ready to run: others have its CPU.
+// What the kernel says about a thread.
+struct thread_times {
+	uint64_t ran_ns = 0; // 0: not known
+	uint64_t ticks = 0;  // the same in clock ticks: also right on a CPU whose timer is off
+	bool runnable = false;
+};
+
+// Whether the kernel leaves a thread out, though it is ready to run: others have its CPU.
+class thread_watch {
+public:
+	// At every check. True: at this one and the last one it was runnable, and it has not run in between.
+	bool add(const thread_times &now)
+	{
+		const bool waits = now.ran_ns != 0 && now.ran_ns == last_.ran_ns && now.runnable;
+		const bool left_out = waits && waited_ && now.ticks == last_.ticks;
+		last_ = now;
+		waited_ = waits;
+		return left_out;
+	}
+
+private:
+	thread_times last_;
+	bool waited_ = false;
+};
+
+// The same for a process: is one of its threads left out? It may be the one that answers its peers.
 class run_watch {
 public:
-	// At every check. True: since the last one it was runnable, and never ran.
-	bool add(uint64_t used_ns, bool runnable)
-	{
-		const bool waits = used_ns != 0 && used_ns == used_ns_ && runnable;
-		used_ns_ = used_ns;
-		return std::exchange(waited_, waits) && waits;
-	}
 	bool is_left_out(pid_t pid);
 
 private:
-	uint64_t used_ns_ = 0;
-	bool waited_ = false; // at the last check it was runnable and had not run for a while
+	std::unordered_map<pid_t, thread_watch> threads_;
 };
+
+thread_times read_times(const std::string &task); // task: /proc/PID/task/TID
 
 // Reaps a child whose end has begun: others may have noticed that, because it closed files, before wait can report it.
 bool reap_ending(pid_t child, double until, int &status);

@@ -21,22 +21,27 @@ using namespace oshrun;
 
 namespace {
 
-// Rows of checks: CPU time, whether a thread is runnable, and whether the process counts as left out.
+// Rows of checks: CPU time, whether the thread is runnable, and whether it counts as left out.
 void test_left_out(void **)
 {
 	struct {
-		uint64_t used_ns;
-		bool runnable, left_out;
+		thread_times times;
+		bool left_out;
 	} const checks[] = {
-		{10, true, false}, {20, true, false}, {20, true, false},  {20, true, true},  {20, true, true},
-		{21, true, false}, {21, true, false}, {21, false, false}, {21, true, false}, {21, true, true},
-		{0, true, false},  {0, true, false},  {0, true, false},   {0, true, false},
+		{{10, 1, true}, false}, {{20, 2, true}, false}, {{20, 2, true}, false},  {{20, 2, true}, true},
+		{{20, 2, true}, true},  {{21, 2, true}, false}, {{21, 2, true}, false},  {{21, 2, false}, false},
+		{{21, 2, true}, false}, {{21, 2, true}, true},  {{21, 52, true}, false}, {{21, 52, true}, true},
+		{{0, 0, true}, false},  {{0, 0, true}, false},  {{0, 0, true}, false},   {{0, 0, true}, false},
 	};
-	run_watch watch;
+	thread_watch watch;
 	for (const auto &check : checks)
-		assert_true(watch.add(check.used_ns, check.runnable) == check.left_out);
-	assert_true(cpu_time_ns(getpid()) > 0 && is_runnable(getpid()) && !is_stopped(getpid()));
-	assert_true(cpu_time_ns(-5) == 0 && !is_runnable(-5));
+		assert_true(watch.add(check.times) == check.left_out);
+	const std::string own = "/proc/self/task/" + std::to_string(getpid());
+	assert_true(read_times(own).runnable && !is_stopped(getpid()));
+	assert_true(read_times("/nonexistent").ran_ns == 0 && !read_times("/nonexistent").runnable);
+	run_watch self;
+	for (int i = 0; i < 4; i++)
+		assert_false(self.is_left_out(-5));
 }
 
 // --- hosts that are one machine --------------------------------------------------------------------------------------
