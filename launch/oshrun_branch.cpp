@@ -78,6 +78,12 @@ bool gives_reason(const child &source, kind reported)
 	return reported == kind::fail || (source.started && (reported == kind::gone || reported == kind::early));
 }
 
+// Messages about PEs, which have to be started first.
+bool is_of_started(kind reported)
+{
+	return reported == kind::gone || reported == kind::early || reported == kind::fence;
+}
+
 [[noreturn]] void become_command(strings words, int input, int out, int err)
 {
 	setsid(); // a signal to the terminal's process group is for us, not for our agents
@@ -230,7 +236,8 @@ void branch::take_messages(child &which)
 			which.now = child::state::over;
 			which.stream.say_no_more(); // the agent waits for that
 			which.since = now_s();
-		} else if (msg.kind != kind::ping && !owner_.from_below(which, msg))
+		} else if ((is_of_started(msg.kind) && !which.started) ||
+			   (msg.kind != kind::ping && !owner_.from_below(which, msg)))
 			return lose(which, "its agent sent message " + std::to_string(static_cast<uint32_t>(msg.kind)) +
 						   ", which makes no sense");
 	}

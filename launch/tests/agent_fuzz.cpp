@@ -266,12 +266,18 @@ void write_all(int fd, const std::string &text)
 	}
 }
 
+constexpr unsigned kEarlySeed = 0; // of an agent whose PE ends before it was started
+
 // Mostly behaves well for a while: otherwise a head stops after the first message.
 int as_agent(unsigned seed)
 {
 	rng random(seed);
 	signal(SIGPIPE, SIG_IGN);
 	std::string text;
+	if (seed == kEarlySeed) {
+		write_all(STDOUT_FILENO, "\n" + hello_line() + bytes_of({kind::early, -1, 1}) + bytes_of({kind::over}));
+		return 0;
+	}
 	if (below(random, 4))
 		text += bytes_of({kind::ready});
 	if (below(random, 2))
@@ -370,7 +376,6 @@ std::string fuzz_head(const char *self, unsigned seed)
 std::string fuzz_agent(unsigned seed)
 {
 	rng random(seed);
-	signal(SIGPIPE, SIG_IGN);
 	command one = start({launcher(), "--agent"});
 	std::string job = bytes_of({kind::job, 0, 1, job_body(random)});
 	mutate(job, random, 2);
@@ -411,8 +416,11 @@ int main(int argc, char **argv)
 		puts("AGENT_FUZZ_COMMAND is not set: agent_fuzz.sh starts this program");
 		return 99;
 	}
+	signal(SIGPIPE, SIG_IGN); // a reader may close its end at any time
 	setenv("ASAN_OPTIONS", "exitcode=97:detect_leaks=0", 0);
 	setenv("UBSAN_OPTIONS", "halt_on_error=1:exitcode=97", 0);
+	if (std::string wrong = fuzz_head(argv[0], kEarlySeed); !once && !wrong.empty())
+		failures += report("head", kEarlySeed, wrong);
 	do {
 		alarm(static_cast<unsigned>(limit_s())); // for a reader that does not end
 		for (unsigned i = 0; i < 5; i++, counts.here++)
