@@ -41,10 +41,8 @@ for end in all=0 all-with-code=13 return=14 exit=15 before-attach=11 in-handler=
 	work-after-barrier=0 one-with-success=0 one-in-barrier=16 one-polling=17 quit-handler=18 first-code=25 \
 	first-code-of-handler=21 first-code-of-main=26 one-computing=19 returned-alone=22 interrupted=23 \
 	terminated=143 killed=137 aborted=134; do
-	for program in gasnet_exit gasnet_exit_par; do
-		# shellcheck disable=SC2016
-		expect "${end#*=}" '' "$oshrun" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" "$1"' \
-			"$top/gasnet-conduit/tests/$program" "${end%=*}"
-	done
+	# shellcheck disable=SC2016
+	expect "${end#*=}" '' "$oshrun" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" "$1"' \
+		"$top/gasnet-conduit/tests/gasnet_exit" "${end%=*}"
 done
 finish

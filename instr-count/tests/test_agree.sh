@@ -9,7 +9,7 @@
 [ $? -ne 6 ] || skip "$(cat "$work/out")"
 
 # INSTR_COUNT_LONG=1 selects all of them.
-paths='hand* fi_* gasnet_am_short0 gasnet_ampoll gasnet_put_nbi upc_*'
+paths='hand* fi_inject_write* fi_read* fi_inject_atomic* fi_cq_read* gasnet_am_short0 gasnet_ampoll upc_*'
 paths="$paths shmem_quiet shmem_int_p shmem_long_g shmem_fetch_add"
 [ -z "${INSTR_COUNT_LONG:-}" ] || paths='hand* fi_* gasnet_* upc_* shmem_*'
 # How many of the built paths may lack a comparison: what valgrind can run depends on the machine.
