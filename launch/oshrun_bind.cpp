@@ -8,6 +8,8 @@
 #endif
 #include "oshrun.hpp"
 
+#include <pgas/pgas_ranges.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -125,18 +127,11 @@ cpu_sets split_hwthreads(const cpu_sets &cores)
 
 std::string cpu_list(const cpu_set_t &set)
 {
-	std::string text;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &set))
-			continue;
-		int last = cpu;
-		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set))
-			last++;
-		text += (text.empty() ? "" : ",") + std::to_string(cpu) +
-			(last > cpu ? "-" + std::to_string(last) : "");
-		cpu = last;
-	}
-	return text;
+	std::vector<int> cpus;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			cpus.push_back(cpu);
+	return pgas::ranges_of(cpus);
 }
 
 // Parses CPU numbers, "0-2,5". False: not such a list.

@@ -139,19 +139,4 @@ std::vector<std::pair<int, bool>> pe_table::check_stops()
 	return news;
 }
 
-std::string rank_list(const std::vector<int> &ranks)
-{
-	std::string text;
-	for (size_t i = 0; i < ranks.size(); i++) {
-		size_t last = i;
-		while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
-			last++;
-		text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
-		if (last > i)
-			text += "-" + std::to_string(ranks[last]);
-		i = last;
-	}
-	return text;
-}
-
 } // namespace oshrun

@@ -54,6 +54,4 @@ private:
 	int live_ = 0;
 };
 
-std::string rank_list(const std::vector<int> &ranks); // "0-2,5"; ascending
-
 } // namespace oshrun

@@ -3,6 +3,8 @@
 #include "oshrun_survey.hpp"
 #include "oshrun_process.hpp"
 
+#include <pgas/pgas_ranges.hpp>
+
 #include <algorithm>
 #include <atomic>
 
@@ -106,7 +108,7 @@ void survey::print() const
 	}
 	say("SIGUSR1: where the PEs are:");
 	for (const auto &[place, ranks] : groups)
-		say("  PE %s: %s", rank_list(ranks).c_str(), place.c_str());
+		say("  PE %s: %s", pgas::ranges_of(ranks).c_str(), place.c_str());
 }
 
 } // namespace oshrun

@@ -16,6 +16,8 @@
 #include "tool_place.hpp"
 #include "tool_report.hpp"
 
+#include <pgas/pgas_ranges.hpp>
+
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -245,21 +247,6 @@ struct group {
 	uint64_t least_ns, most_ns;
 };
 
-std::string pe_list(const std::vector<int> &pes)
-{
-	std::string text;
-	for (size_t i = 0; i < pes.size(); i++) {
-		size_t last = i;
-		while (last + 1 < pes.size() && pes[last + 1] == pes[last] + 1)
-			last++;
-		text += (text.empty() ? "" : ",") + std::to_string(pes[i]);
-		if (last > i)
-			text += "-" + std::to_string(pes[last]);
-		i = last;
-	}
-	return text;
-}
-
 std::vector<group> groups(uint64_t number)
 {
 	std::vector<group> found;
@@ -294,7 +281,7 @@ void print_report(const char *why)
 	std::string text = std::string(kSubject) + " hang report" + (*where.name ? " of host " : "") + where.name +
 			   ": " + why + "\n";
 	for (const group &x : groups(number)) {
-		text += "  PE " + pe_list(x.pes) + ": " + x.place;
+		text += "  PE " + pgas::ranges_of(x.pes) + ": " + x.place;
 		if (x.most_ns)
 			text += std::string(", for ") + time_text(x.most_ns);
 		text += "\n" + x.frames;
