@@ -17,7 +17,8 @@
 //
 // One mutex guards the table and the choice. A variable that is being created or removed is `busy`: a thread that needs
 // it waits, before it has changed anything, until that is done. While the runtime itself may be creating a variable for
-// another thread, no thread places one there.
+// another thread, no thread places one there. The thread that removes a variable first waits until the runtime has
+// ended the maps of all others: an end that came later would count down what the runtime has created there since.
 #pragma once
 
 #include <cstddef>
@@ -112,6 +113,7 @@ struct variable {
 	allocator allocator_used;
 	int device = 0;
 	uint64_t maps = 0, holds = 0; // the runtime's two counts
+	uint64_t ends = 0;            // rows that are counted down here, and that the runtime may still be ending
 	bool busy = false;
 	void *pointer = nullptr; // a pointer within it that the runtime has set to a device address
 };

@@ -325,6 +325,7 @@ void plan::end_row(row &r)
 	const uint64_t others = r.type & kHold ? v.maps : v.holds;
 	const bool is_last = others == 0 && (mine == 1 || (r.type & kDelete));
 	r.variable_mapped = &v;
+	v.ends++;
 	ours_ = true;
 	if (is_last && (r.type & kFrom) && r.size > 0)
 		r.add = kAlways;
@@ -373,7 +374,15 @@ void plan::finish_end()
 {
 	std::vector<variable> gone;
 	{
-		const std::lock_guard<std::mutex> lock(g_mutex);
+		std::unique_lock<std::mutex> lock(g_mutex);
+		for (const row &r : rows_)
+			if (r.variable_mapped)
+				r.variable_mapped->ends--;
+		g_not_busy.notify_all();
+		// all threads pass the lines above before they wait here
+		g_not_busy.wait(lock, [this] {
+			return std::all_of(busy_.begin(), busy_.end(), [](const variable *v) { return v->ends == 0; });
+		});
 		for (variable *v : busy_) {
 			void *host = reinterpret_cast<void *>(v->host);
 			if (real().disassociate(host, v->device) != 0)

@@ -3,7 +3,7 @@
 // The effects of map clauses as the program sees them: values on the host and on the device, and what is present. It
 // prints its results and run_omp.sh compares them: with "plain" all variables are where OpenMP puts them, with "all"
 // and with "vars" they are in the partition whose number follows, and nothing else may differ. In a partition it also
-// checks that they are there, and that all of it is free again at the end.
+// checks that they are there, and that all of it is free again at the end. "threads" is one case alone, many times.
 #include <omp.h>
 #include <shmem.h>
 #include <shmemx.h>
@@ -480,8 +480,8 @@ void tasks(int *x, int *y)
 	see("there", is_there(x) + 2 * is_there(y));
 }
 
-// Threads that map the same array and their own arrays, all the time.
-void threads(int *x)
+// Threads that map the same array and their own arrays.
+void threads(int *x, int turns)
 {
 	g_case = "threads";
 	fill(x, kCount, 0);
@@ -490,7 +490,7 @@ void threads(int *x)
 	{
 		const int me = omp_get_thread_num();
 		int mine[64];
-		for (int turn = 0; turn < 300; turn++) {
+		for (int turn = 0; turn < turns; turn++) {
 			fill(mine, 64, turn);
 #pragma omp target data map(tofrom : mine)
 			{
@@ -551,7 +551,7 @@ void all(int *x, int *y)
 	pointers();
 	mappers();
 	tasks(x, y);
-	threads(x);
+	threads(x, 300);
 }
 
 } // namespace
@@ -571,7 +571,11 @@ int main(int argc, char **argv)
 	else if (strcmp(how, "device") == 0)
 		__tgt_set_device_allocator(device(), reinterpret_cast<void *>(shmem_partition_malloc),
 					   reinterpret_cast<void *>(shmem_partition_free));
-	if (strcmp(how, "vars") == 0) {
+	if (strcmp(how, "threads") == 0) {
+		// only this thread has a scope: to the others, x is in the partition at times
+		shmemx::omp_scope here(g_id, {x, y});
+		threads(x, 20000);
+	} else if (strcmp(how, "vars") == 0) {
 		{
 			shmemx::omp_scope here(g_id, {x, y});
 			all(x, y);
@@ -590,8 +594,7 @@ int main(int argc, char **argv)
 			before - shmemx_partition_free_bytes(g_id));
 		return 1;
 	}
-	free(x);
-	free(y);
+	free(x), free(y);
 	shmem_finalize();
 	return 0;
 }
