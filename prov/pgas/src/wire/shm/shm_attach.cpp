@@ -13,17 +13,22 @@ namespace {
 // In attach_entry::state, with the pid of the process that is filling in the entry.
 constexpr uint32_t kEntering = 1u << 31;
 constexpr uint32_t kUsedEnough = 16, kUsedLooks = 4; // entries before used ones are tried, and number of tries
+// Entries before those are tried whose sender may have died: each costs a look into /proc, and thousands of processes
+// that start together would look at one another.
+constexpr uint32_t kUsedMany = 4096;
 
 // Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry.
 // The state word decides between several takers.
 enum class takeover : uint8_t { taken, busy, soon };
 
-takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
+takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me, bool dead_too)
 {
 	uint32_t holder = pgas_load_acquire(&e.state);
 	if (!holder) // never used
 		return pgas_claim(&e.state, &holder, me | kEntering) ? takeover::taken : takeover::busy;
 	uint64_t left = pgas_load_acquire(&e.left);
+	if (!left && !dead_too)
+		return takeover::busy;
 	const bool gone = holder & kEntering ? process_start_time(holder & ~kEntering) == 0
 					     : !process_alive(holder, e.start_time);
 	if (!left && !gone)
@@ -42,6 +47,13 @@ takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
 	return takeover::taken;
 }
 
+// Read once per process, from our own segment: /proc takes four system calls, and each peer asks.
+uint64_t own_start_time(const ep_core *ep, uint32_t me)
+{
+	const auto *own = shm_of(ep)->seg.at<segment_header>(0);
+	return own->pid == me ? own->start_time : process_start_time(me);
+}
+
 } // namespace
 
 // Enters us in the peer's attach table. First tries a few used entries that may be free again, so that the table grows
@@ -54,8 +66,8 @@ int shm_attach(const ep_core *ep, shm_peer *p)
 	const auto me = static_cast<uint32_t>(getpid());
 	uint32_t pos = kAttachMax;
 	bool soon = false;
-	const auto try_entry = [&](uint32_t i) {
-		const takeover t = take_over(p, table[i], me);
+	const auto try_entry = [&](uint32_t i, bool dead_too) {
+		const takeover t = take_over(p, table[i], me, dead_too);
 		if (t == takeover::taken)
 			pos = i;
 		soon = soon || t == takeover::soon;
@@ -63,10 +75,11 @@ int shm_attach(const ep_core *ep, shm_peer *p)
 	const uint32_t used = pgas_load_relaxed(hint);
 	for (uint64_t i = 0; pos == kAttachMax && i < kUsedLooks && used >= kUsedEnough; i++)
 		try_entry(static_cast<uint32_t>((pgas_now_ns() * 0x9E3779B97F4A7C15u) >> 40) %
-			  (used < kAttachMax ? used : kAttachMax));
+				  (used < kAttachMax ? used : kAttachMax),
+			  used >= kUsedMany);
 	const uint32_t first = pos == kAttachMax ? pgas_add_relaxed(hint, 1u) : 0;
 	for (uint32_t i = 0; pos == kAttachMax && i < kAttachMax; i++)
-		try_entry((first + i) % kAttachMax);
+		try_entry((first + i) % kAttachMax, true);
 	if (pos == kAttachMax && soon)
 		return -FI_EAGAIN;
 	if (pos == kAttachMax) {
@@ -75,7 +88,7 @@ int shm_attach(const ep_core *ep, shm_peer *p)
 		return -FI_ENOSPC;
 	}
 	attach_entry &e = table[pos];
-	e.start_time = process_start_time(me);
+	e.start_time = own_start_time(ep, me);
 	memcpy(e.name, ep->name.text, kNameBytes);
 	pgas_add_relaxed(&e.serial, uint64_t{1});
 	pgas_store_release(&e.state, me); // pairs with load_acquire in sender_gone(); messages carry the rest
