@@ -415,7 +415,8 @@ struct session {
 		sent++;
 		return conn.say_packet(packet(kPacketData, frames));
 	}
-	// Only the peer of the open channel answers a ping.
+	// Only the peer of the open channel answers a ping, and its answer says that all before it has been run. Other
+	// packets of the peer may come first.
 	bool answers()
 	{
 		if (!conn.say_packet(packet(kPacketPing, "")))
@@ -425,7 +426,8 @@ struct session {
 			const packet_head h = head_in(p);
 			if (p.empty() || (h.flags & (kPacketRefuse | kPacketBye)))
 				return false;
-			if (h.channel == ours().channel && h.session == ours().session && !(h.flags & kPacketHello))
+			if (h.channel == ours().channel && h.session == ours().session && !(h.flags & kPacketHello) &&
+			    h.ack == sent)
 				return true;
 		}
 	}
