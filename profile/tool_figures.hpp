@@ -8,11 +8,11 @@
 //   tool_figures  what is counted     tool_report  all PEs' figures     tool_table, tool_json, tool_svg  their forms
 //   tool_trace    timelines           tool_clock   clocks of hosts      tool_ending  a job that ends early
 //   tool_hang     the hang report     tool_symbols, tool_image  names of functions in it
+//   tool_conclusion  who waits for whom
 //
 // A PE's figures lie in a room of memory that the others can read: only the PE writes them, and at the end one PE, the
 // collector, reads those of all PEs, one after the other. So its memory does not grow with the job; and the figures of
 // a PE that is gone can still be read by the PEs of its host.
-// that is gone can still be read by those of its host.
 #pragma once
 
 #include <time.h>
@@ -20,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include <pgas/pgas_atomic.h>
 
@@ -44,6 +46,9 @@ struct pair {
 struct traffic {
 	uint64_t messages, bytes;
 };
+constexpr uint32_t kForLock = 0x100; // in_how: it waits for a lock
+constexpr int kLocksMost = 8;        // more locks that a PE holds are not noted
+
 struct head {
 	uint64_t magic;
 	uint32_t pe, host;
@@ -59,7 +64,10 @@ struct head {
 	uint64_t in_place, in_value; // as in struct event
 	uint64_t in_team;            // the team's handle, in a collective
 	uint32_t in_team_pes;
-	uint32_t in_how; // as in struct event; without a place: the call that began what it waits for, + 1
+	uint32_t in_how; // as in struct event, or kForLock; without a place: the call that began what it waits for, + 1
+	uint32_t in_size; // of the word that it waits for
+	uint32_t pad_;
+	uint64_t held[kLocksMost];          // places of locks that it holds, + 1; 0: none
 	uint64_t look_asked, look_answered; // for tool_hang.cpp: numbers of reports
 	uint64_t events, dropped;           // in the timeline
 	uint64_t ping, pong, claimed;       // for clock_compare(); a job that ends early is reported once
@@ -133,6 +141,9 @@ void ending(const char *why); // a signal handler may call it
 // tool_hang.cpp: reports where all PEs are, when one is in a call for too long. Called by the thread to report on.
 void hang_prepare();
 void hang_close();
+// tool_conclusion.cpp: who waits for whom, a sentence each. figures_of: of each PE, or null where this one cannot see
+// them.
+std::vector<std::string> conclusions(const std::vector<figures *> &figures_of);
 
 // --- what each tool defines ------------------------------------------------------------------------------------------
 
@@ -168,6 +179,10 @@ void settle_words();
 // For a word that signals update: whether a wait ends with that value; whether a signal adds to it.
 bool signal_fits(uint64_t word, int how, uint64_t wanted);
 bool signal_adds(int how);
+
+// What the program calls a word that PEs wait for ("flag + 0x18"), and its address here; "" and null: not known.
+std::string name_of_word(uint64_t place);
+const void *address_of_word(uint64_t place);
 
 bool user_asks();   // the launcher's user asks where the PEs are; true once per question, which is then answered
 void also_ending(); // called after figures of a job that ends early were reported

@@ -88,6 +88,49 @@ bool is_of_ours(const char *path)
 	return false;
 }
 
+const char *comparison(uint32_t how)
+{
+	static const char *const names[] = {"==", "!=", ">", ">=", "<", "<="};
+	return how < 6 ? names[how] : "?";
+}
+
+std::string value_of_word(const void *word, uint32_t size)
+{
+	switch (size) {
+	case 2:
+		return std::to_string(pgas_load_relaxed(static_cast<const int16_t *>(word)));
+	case 4:
+		return std::to_string(pgas_load_relaxed(static_cast<const int32_t *>(word)));
+	case 8:
+		return std::to_string(pgas_load_relaxed(static_cast<const int64_t *>(word)));
+	default:
+		return "";
+	}
+}
+
+// Names what my main thread waits for: "      flag + 0x18 is 3, and must be == 9".
+size_t name_word(char *text, size_t room)
+{
+	const head &h = g.mine->head;
+	const uint64_t place = pgas_load_relaxed(&h.in_place);
+	text[0] = '\0';
+	if (!pgas_load_relaxed(&h.in_call) || !place || pgas_load_relaxed(&h.in_pe) != kNoPe)
+		return 0;
+	const uint32_t how = pgas_load_relaxed(&h.in_how);
+	const std::string name = name_of_word(place - 1);
+	const void *word = address_of_word(place - 1);
+	if (name.empty() || !word)
+		return 0;
+	std::string line = "      " + name;
+	if (const std::string value = value_of_word(word, pgas_load_relaxed(&h.in_size)); how == kForLock)
+		line += " is the lock";
+	else if (!value.empty())
+		line += " is " + value + ", and must be " + comparison(how) + " " +
+			std::to_string(static_cast<int64_t>(pgas_load_relaxed(&h.in_value)));
+	const int n = snprintf(text, room, "%s\n", line.c_str());
+	return std::min(static_cast<size_t>(n), room - 1);
+}
+
 // One line per frame of the program itself; frames inside the library are left out.
 void name_frames(char *text, size_t room, int count)
 {
@@ -174,11 +217,12 @@ void answer()
 	if (interrupts && pthread_kill(g_hang.main, look_signal()) == 0)
 		for (int i = 0; i < 500 && g_hang.frame_count.load() == -1; i++)
 			nanosleep(&nap, nullptr);
+	char *const text = g.mine->where;
+	const size_t used = name_word(text, sizeof g.mine->where), room = sizeof g.mine->where - used;
 	if (interrupts)
-		name_frames(g.mine->where, sizeof g.mine->where, std::max(g_hang.frame_count.load(), 0));
+		name_frames(text + used, room, std::max(g_hang.frame_count.load(), 0));
 	else
-		snprintf(g.mine->where, sizeof g.mine->where, "      (%s; a backtrace would interrupt it)\n",
-			 name_of_call(call));
+		snprintf(text + used, room, "      (%s; a backtrace would interrupt it)\n", name_of_call(call));
 	pgas_store_release(&mine.look_answered, number); // pairs with load_acquire in has_answered()
 }
 
@@ -211,12 +255,6 @@ void ask_all(uint64_t number)
 	}
 }
 
-const char *comparison(uint32_t how)
-{
-	static const char *const names[] = {"==", "!=", ">", ">=", "<", "<="};
-	return how < 6 ? names[how] : "?";
-}
-
 // "shmem_long_put to PE 3, 80 bytes"
 std::string place_text(const head &h)
 {
@@ -224,7 +262,9 @@ std::string place_text(const head &h)
 		return "outside of calls";
 	std::string text = call_text(h.in_call - 1);
 	char part[128] = "";
-	if (h.in_place && h.in_pe == kNoPe)
+	if (h.in_place && h.in_pe == kNoPe && h.in_how == kForLock)
+		snprintf(part, sizeof part, " of symmetric 0x%" PRIx64, h.in_place - 1);
+	else if (h.in_place && h.in_pe == kNoPe)
 		snprintf(part, sizeof part, " for symmetric 0x%" PRIx64 " %s %" PRId64, h.in_place - 1,
 			 comparison(h.in_how), static_cast<int64_t>(h.in_value));
 	text += part;
@@ -286,6 +326,8 @@ void print_report(const char *why)
 			text += std::string(", for ") + time_text(x.most_ns);
 		text += "\n" + x.frames;
 	}
+	for (const std::string &sentence : conclusions(g_hang.near))
+		text += "  conclusion: " + sentence + "\n";
 	fputs(text.c_str(), stderr);
 	fflush(stderr);
 }

@@ -16,6 +16,16 @@ bool user_asks()
 	return gasneti_tool_asked() != 0;
 }
 
+std::string name_of_word(uint64_t)
+{
+	return "";
+}
+
+const void *address_of_word(uint64_t)
+{
+	return nullptr;
+}
+
 const char kSubject[] = "GASNet";
 struct gasneti_tool_facts g_facts;
 

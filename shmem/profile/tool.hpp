@@ -66,13 +66,20 @@ constexpr size_t kRaceAt = size_t{64} << 20; // offset in the room of the race c
 struct signal_fact {
 	const void *addr = nullptr;
 	uint64_t value = 0;
-	int how = 0; // SHMEM_SIGNAL_*, SHMEM_CMP_*
+	int how = 0;       // SHMEM_SIGNAL_*, SHMEM_CMP_*, kForLock
+	uint32_t size = 0; // of the word that is awaited
 };
 template <class T>
 signal_fact awaited(const void *addr, int cmp, T value)
 {
-	return {addr, static_cast<uint64_t>(value), cmp};
+	return {addr, static_cast<uint64_t>(value), cmp, sizeof(T)};
 }
+inline signal_fact lock_fact(const long *lock)
+{
+	return {lock, 0, static_cast<int>(kForLock), sizeof *lock};
+}
+// Notes for hang reports that this PE holds a lock, or does not hold it any more.
+void note_lock(const long *lock, bool is_held);
 
 // Exists from the start of a call to its end.
 class watch {

@@ -8,6 +8,7 @@
 
 #define TOOL_NAME extern "C" __attribute__((visibility("default")))
 #define UNPACK(...) __VA_ARGS__
+#define MEMORY(bytes) (family::memory, SHMEM_TEAM_WORLD, bytes, 1) // collectives of all PEs
 
 namespace pgas_tools {
 
@@ -209,7 +210,10 @@ namespace pgas_tools {
 enum class call : uint16_t {
 	EACH_NAME(ID, ID_BOTH, ID_BOTH_WHOLE, ID_WHOLE, ID_SIZED)
 #include "tool_untyped.def"
-		shmem_global_exit,
+		shmem_clear_lock,
+	shmem_set_lock,
+	shmem_test_lock,
+	shmem_global_exit,
 	shmem_pcontrol,
 	SHMEMX_EACH_COLL(ID_MORE) shmemx_alltoallvmem,
 	shmemx_gathermem,
@@ -229,7 +233,10 @@ namespace {
 #define CALL(R, name, P, A, W, ...) #name,
 constexpr const char *kNames[] = {EACH_NAME(TEXT, TEXT_BOTH, TEXT_BOTH_WHOLE, TEXT_WHOLE, TEXT_SIZED)
 #include "tool_untyped.def"
-					  "shmem_global_exit",
+					  "shmem_clear_lock",
+				  "shmem_set_lock",
+				  "shmem_test_lock",
+				  "shmem_global_exit",
 				  "shmem_pcontrol",
 				  SHMEMX_EACH_COLL(TEXT_MORE) "shmemx_alltoallvmem",
 				  "shmemx_gathermem",
@@ -248,17 +255,19 @@ const char *call_text(uint32_t id)
 
 // --- wrappers --------------------------------------------------------------------------------------------------------
 
+// REAL: the function that is called in the end
 // RACE: the argument for the race check, in parentheses; evaluated only if the check is on
-#define WRAP(R, name, P, A, RACE, ...)                                                                                 \
+#define WRAP_AROUND(REAL, R, name, P, A, RACE, ...)                                                                    \
 	TOOL_NAME R name P noexcept                                                                                    \
 	{                                                                                                              \
 		const watch here(call::name, __VA_ARGS__);                                                             \
 		if (__builtin_expect(race::g_on, 0)) {                                                                 \
 			const race::origin caller{call::name, __builtin_return_address(0)};                            \
-			return race::run_checked(UNPACK RACE, caller, [&]() noexcept -> R { return p##name A; });      \
+			return race::run_checked(UNPACK RACE, caller, [&]() noexcept -> R { return REAL A; });         \
 		}                                                                                                      \
-		return p##name A;                                                                                      \
+		return REAL A;                                                                                         \
 	}
+#define WRAP(R, name, P, A, ...) WRAP_AROUND(p##name, R, name, P, A, __VA_ARGS__)
 
 #define RMA(R, N, T, CALLED, P, A)                                                                                     \
 	WRAP(R, shmem_##N##_##CALLED, P, A, (TOUCH_##CALLED(SHMEM_CTX_DEFAULT, sizeof(T))), FACTS_##CALLED(T),         \
@@ -336,6 +345,31 @@ MORE_WRAP(int, shmemx_gathermem, (shmem_team_t team, void *dest, const void *sou
 	  (team, dest, source, nelems, PE_root), FACTS_gather(char))
 MORE_WRAP(int, shmemx_scattermem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root),
 	  (team, dest, source, nelems, PE_root), FACTS_scatter(char))
+
+// Locks: a hang report says who holds one.
+static void set_and_note(long *lock) noexcept
+{
+	pshmem_set_lock(lock);
+	note_lock(lock, true);
+}
+static int test_and_note(long *lock) noexcept
+{
+	const int refused = pshmem_test_lock(lock);
+	if (!refused)
+		note_lock(lock, true);
+	return refused;
+}
+static void note_and_clear(long *lock) noexcept
+{
+	note_lock(lock, false);
+	pshmem_clear_lock(lock);
+}
+WRAP_AROUND(set_and_note, void, shmem_set_lock, (long *lock), (lock), (race::lock{lock, race::lock::set}), family::lock,
+	    0, kNoPe, SHMEM_CTX_DEFAULT, lock_fact(lock))
+WRAP_AROUND(test_and_note, int, shmem_test_lock, (long *lock), (lock), (race::lock{lock, race::lock::test}),
+	    family::lock, 0)
+WRAP_AROUND(note_and_clear, void, shmem_clear_lock, (long *lock), (lock), (race::lock{lock, race::lock::clear}),
+	    family::lock, 0)
 
 TOOL_NAME void shmem_global_exit(int status) noexcept
 {

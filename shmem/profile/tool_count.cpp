@@ -30,6 +30,18 @@ bool user_asks()
 	return shmem_impl_tool_asked() != 0;
 }
 
+std::string name_of_word(uint64_t place)
+{
+	char text[64];
+	race::name_place(place, text);
+	return text;
+}
+
+const void *address_of_word(uint64_t place)
+{
+	return shmem_impl_tool_address(place);
+}
+
 // --- a call ----------------------------------------------------------------------------------------------------------
 
 watch::watch(call id, family f, size_t bytes, int pe, shmem_ctx_t ctx, const signal_fact &signal)
@@ -63,6 +75,7 @@ void watch::enter(shmem_team_t team)
 		pgas_store_relaxed(&h.in_place, signal_.addr ? shmem_impl_tool_offset(signal_.addr) + 1 : 0);
 		pgas_store_relaxed(&h.in_value, signal_.value);
 		pgas_store_relaxed(&h.in_how, static_cast<uint32_t>(signal_.how));
+		pgas_store_relaxed(&h.in_size, signal_.size);
 		pgas_store_relaxed(&h.in_team, reinterpret_cast<uint64_t>(team));
 		pgas_store_relaxed(&h.in_team_pes,
 				   team == SHMEM_TEAM_INVALID ? 0 : static_cast<uint32_t>(members(team)));
@@ -84,9 +97,22 @@ watch::~watch()
 	const int pe = world_pe(ctx_, pe_);
 	if (pe >= 0 && pe < g.n_pes)
 		count_message(pe, bytes_);
+	const bool is_signal = signal_.addr && signal_.how != static_cast<int>(kForLock);
 	if (g.events)
-		trace_put({start_, ns, bytes_, signal_.addr ? shmem_impl_tool_offset(signal_.addr) + 1 : 0,
-			   signal_.value, pe, static_cast<uint16_t>(id_), 0, static_cast<uint8_t>(signal_.how)});
+		trace_put({start_, ns, bytes_, is_signal ? shmem_impl_tool_offset(signal_.addr) + 1 : 0, signal_.value,
+			   pe, static_cast<uint16_t>(id_), 0, static_cast<uint8_t>(is_signal ? signal_.how : 0)});
+}
+
+void note_lock(const long *lock, bool is_held)
+{
+	if (!g.mine || !g.wish.hang_after)
+		return;
+	const uint64_t place = shmem_impl_tool_offset(lock) + 1, wanted = is_held ? 0 : place;
+	for (uint64_t &entry : g.mine->head.held)
+		if (pgas_load_relaxed(&entry) == wanted) {
+			pgas_store_relaxed(&entry, is_held ? place : 0);
+			return;
+		}
 }
 
 int world_pe(shmem_ctx_t ctx, int pe)

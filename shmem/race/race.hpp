@@ -21,6 +21,9 @@ namespace pgas_tools::race {
 
 extern bool g_on __attribute__((visibility("hidden")));
 
+// race_site.cpp: what the program calls the memory at a symmetric offset
+void name_place(uint64_t offset, char (&text)[64]);
+
 // Blocks of memory at equal distances; stride: bytes from one block to the next.
 struct span {
 	const void *addr = nullptr;

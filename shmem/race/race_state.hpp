@@ -256,7 +256,6 @@ private:
 
 // race_site.cpp
 uint32_t site_of(const origin &caller);
-void name_place(uint64_t offset, char (&text)[64]);
 // race_report.cpp; early: the job ends prematurely, so only rooms that are mapped here can be read
 void report(bool early);
 void record_race(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes);
