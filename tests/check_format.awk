@@ -98,7 +98,7 @@ function begin_file() {
 	file = FILENAME
 	sub(/^\.\//, "", file)
 	c = kind == "c" || kind == "cxx"
-	counted = c || kind == "asm" || kind == "script"
+	counted = c || kind == "asm" || kind == "script" || kind == "python"
 	in_block = in_macro = guarded = directives = 0
 	first = guard = ""
 	spdx = kind == "markdown" || kind == "plain" ? 0 : 1
@@ -121,6 +121,7 @@ length($0) + 7 * gsub(/\t/, "\t") > max_columns && kind != "plain" && columns($0
 	if (!(kind == "markdown" && (/^ *\|/ || /:\/\//)))
 		object(wide, FNR, columns($0) " columns; a line has at most " max_columns)
 }
+kind == "python" && /\t/ { complain(FNR, "a tab; Python has four blanks") }
 (c || kind == "script") && /^[ \t]*(\/\/|\/\*|\*|#) ?--+($| |-)/ && !/^# --[a-z]/ { ruler() }
 c { c_line() }
 END {

@@ -42,11 +42,12 @@ kind_of() {
 	*.def | *.map) kind=table ;;
 	*.sh | *.awk | quickstart | .ci/run | tests/clean_root | tests/verbs/run | */bin/*.in) kind=script ;;
 	bench/verbs_compare) kind=script ;;
+	*.py | *.pyi | *.py.in) kind="python" ;;
 	*.m4 | configure.ac) kind="m4" ;;
 	Makefile.am | */Makefile.include | */Makefile.frag | *.mak.in | */pin/makefile*) kind="make" ;;
 	*.[137]) kind="man" ;;
 	*.md | */README) kind=markdown ;;
-	*.pc.in | .clang-format | .editorconfig | .gitignore | .git-blame-ignore-revs) kind=plain ;;
+	*.pc.in | .clang-format | .editorconfig | .gitignore | .git-blame-ignore-revs | *.toml) kind=plain ;;
 	esac
 }
 
@@ -122,6 +123,10 @@ self_test() {
 	try a.h 'no #ifndef' "/* $spdx */\n#ifndef A_H\n#define B_H\n#endif\n"
 	try a.hpp nothing "// $spdx\n// words\n#pragma once\n"
 	try a.hpp 'no #pragma once' "// $spdx\n#include <x>\n#pragma once\n"
+	try a.py nothing "# $spdx\n\"\"\"words\"\"\"\nif x:\n    y()\n"
+	try a.py 'the SPDX line is not first' 'x = 1\n'
+	try a.py 'a tab' "# $spdx\nif x:\n\ty()\n"
+	try a.py 'columns; a line' "# $spdx\n# $long$long\n"
 	try a.md nothing "| $long$long |\n"
 	try a.md nothing "see https://$long$long\n"
 	try a.md 'columns; a line' "$long$long\n"

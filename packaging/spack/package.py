@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A recipe for Spack: a folder packages/pgas/ of a repository of your own, with this file in it, and `spack install pgas`.
+# A recipe for Spack: a folder packages/pgas/ of a repository of your own, with this file in it, and
+# `spack install pgas`.
 # Before there is a tarball to fetch, build a working copy: spack dev-build -d CLONE pgas@develop
 from spack.package import *
 
@@ -47,3 +48,4 @@ class Pgas(AutotoolsPackage):
 
     def setup_run_environment(self, env):
         env.prepend_path("FI_PROVIDER_PATH", join_path(self.prefix.lib, "libfabric"))
+        env.prepend_path("PYTHONPATH", join_path(self.prefix.lib, "pgas", "python"))
