@@ -15,8 +15,9 @@ old=$(grep -o '"SMA_[A-Z_]*"' shmem/src/core/shmem_env.def)
 provider=$(sed -n 's/^PGAS_PARAM("\([a-z_]*\)".*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.def)
 text=$(sed -n 's/.*from_environment("\([a-z_]*\)").*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.cpp)
 boot=$(grep -hoE '"PGAS_[A-Z_]+"' boot/boot*.cpp boot/boot*.hpp devices/src/*.cpp)
+python=$(grep -oE '"PGAS_[A-Z_]+"' python/pgas/_library.py)
 others=$(sed -n 's/^OTHERS(\(.*\))$/THEIRS(\1)/p' shmem/src/core/shmem_env_others.def)
 echo "// made by base/gen_variables.sh"
-printf '%s\n' "$shmem" "$old" "$provider" "$text" "$boot" | tr -d '"' | tr '[:lower:]' '[:upper:]' | LC_ALL=C sort -u |
-	sed 's/.*/OURS(&)/'
+printf '%s\n' "$shmem" "$old" "$provider" "$text" "$boot" "$python" | tr -d '"' | tr '[:lower:]' '[:upper:]' |
+	LC_ALL=C sort -u | sed 's/.*/OURS(&)/'
 printf '%s\n' "$others"

@@ -88,6 +88,21 @@ AC_DEFUN([PGAS_PATHS], [
   AC_SUBST([MODULE_BINDIR])
   AC_SUBST([MODULE_MANDIR])
 
+  dnl The Python package, and where it finds libraries and programs.
+  AC_ARG_WITH([pythondir],
+    [AS_HELP_STRING([--with-pythondir=DIR], [where the Python package pgas goes @<:@LIBDIR/pgas/python@:>@])],
+    [], [with_pythondir=])
+  AS_IF([test -n "$with_pythondir" && test "x$with_pythondir" != xno && test "x$with_pythondir" != xyes],
+    [pythondir=$with_pythondir], [pythondir='${libdir}/pgas/python'])
+  AC_SUBST([pythondir])
+  pgas_pythondir=`pgas_full "$pythondir"`
+  LIB_FROM_PYTHON=`pgas_way "$pgas_pythondir/pgas" "$pgas_libdir"`
+  BIN_FROM_PYTHON=`pgas_way "$pgas_pythondir/pgas" "$pgas_bindir"`
+  MODULE_PYTHONDIR=`pgas_below "$pythondir" '$prefix'`
+  AC_SUBST([LIB_FROM_PYTHON])
+  AC_SUBST([BIN_FROM_PYTHON])
+  AC_SUBST([MODULE_PYTHONDIR])
+
   dnl libtool would put the full path first, so that a copied installation would load the original's libraries
   hardcode_into_libs=no
 ])

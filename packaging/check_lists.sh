@@ -4,7 +4,7 @@
 # rpmbuild report the same, minutes later. Sourced there, which defines $moved, $src, $top, installed and check.
 
 # the installed files, with the names of the folders instead of their paths
-for kind in docdir mandir providerdir bindir pkgdatadir libexecdir libdir includedir modulefiledir; do
+for kind in docdir mandir providerdir pythondir bindir pkgdatadir libexecdir libdir includedir modulefiledir; do
 	printf '%s %s\n' "$(cd "$top" && installed $kind)" $kind
 done | awk '{ print length($1), $0 }' | sort -rn >"$work/folders" # the longest first: they lie in one another
 (cd "$moved" && find . ! -type d) | awk -v folders="$work/folders" '
@@ -72,6 +72,7 @@ for list in "$src"/debian/*.install; do
 	name=${list##*/}
 	sed -e "s|^|${name%.install} |" -e 's| usr/bin/| /usr/bin/|' -e 's| usr/lib/\*/pgas/bin/| bindir/|' \
 		-e 's| usr/lib/\*/libfabric/| providerdir/|' -e 's| usr/lib/\*/| libdir/|' \
+		-e 's| usr/lib/python3/dist-packages/| pythondir/|' \
 		-e 's| usr/include/| includedir/|' -e 's| usr/share/man/| mandir/|' \
 		-e 's| usr/share/doc/libpgas0| docdir|' -e 's| usr/share/pgas/| pkgdatadir/|' \
 		-e 's| usr/libexec/| libexecdir/|' "$list"
@@ -89,6 +90,7 @@ sed -e '/^docdir\/LICENSE$/d' -e 's|^modulefiledir/|pkgdatadir/modulefiles/pgas/
 awk '/^%files/ { package = $NF; next } /^%changelog/ { exit }
 	package != "" && NF && !/^%(license|dir)/ { print package, $NF }' "$src/packaging/rpm/pgas.spec" |
 	sed -e 's|%{pgas_bindir}|bindir|' -e 's|%{_libdir}/pgas/man|mandir|' -e 's|%{_libdir}/libfabric|providerdir|' \
+		-e 's|%{_libdir}/pgas/python|pythondir|' \
 		-e 's|%{_libdir}|libdir|' -e 's|%{_includedir}|includedir|' -e 's|%{_docdir}/%{name}|docdir|' \
 		-e 's|%{_datadir}/modulefiles|pkgdatadir/modulefiles|' \
 		-e 's|%{_datadir}/pgas$|pkgdatadir/instr-count|' -e 's|%{_libexecdir}|libexecdir|' >"$work/rpm.lists"

@@ -16,6 +16,7 @@ has NEWS.md '^## @ '
 has debian/changelog '^pgas (@) '
 has packaging/rpm/pgas.spec '^Version: *@$'
 has packaging/rpm/pgas.spec ' - @-1$'
+has python/pgas/__init__.py '^__version__ = "@"$'
 has CITATION.cff '^version: @$'
 # whoever names the licence names all of them, and LICENSE names the files that have another one
 for file in $(cd "$src" && grep -rlE --exclude-dir='build*' --include='*.[ch]' --include='*.[ch]pp' \

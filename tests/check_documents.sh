@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/harness.sh"
 . "$(dirname "$0")/links.sh"
-guides='TUTORIAL.md GUIDE.md WHICH-PART.md FAQ.md TROUBLESHOOTING.md TUNING.md'
+guides='TUTORIAL.md GUIDE.md PYTHON.md WHICH-PART.md FAQ.md TROUBLESHOOTING.md TUNING.md'
 cd "$src" || exit 99
 # Messages of other programs: fragments that no source of this project contains.
 others='cannot open shared object file|binary file matches|Cannot read module file|fi_getinfo: -61

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# documents.sh: checks that README.md, docs/TUTORIAL.md and docs/GUIDE.md are right. Sourced after harness.sh:
+# documents.sh: checks that README.md and the guides named below are right. Sourced after harness.sh:
 #
 #	run_documents PLACE PRELUDE
 #
@@ -7,7 +7,7 @@
 # printed, in one bash per document, in a scratch folder that looks like the top of a clone: it has a copy of examples/
 # and, if PLACE is build, a link build to the build tree. documents.awk describes the marks.
 
-documents='README.md docs/TUTORIAL.md docs/GUIDE.md'
+documents='README.md docs/TUTORIAL.md docs/GUIDE.md docs/PYTHON.md'
 
 run_documents() {
 	_place=$1 _prelude=$2

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_documents.sh: runs the commands of README.md, docs/TUTORIAL.md and docs/GUIDE.md in the build tree, in the shell
-# that `. build/env.sh` sets up; run_install.sh runs them again, installed. Also checks that the test detects errors.
+# run_documents.sh: runs the commands of README.md and of the guides that documents.sh names in the build tree, in the
+# shell that `. build/env.sh` sets up; run_install.sh runs them again, installed. Also checks that the test detects
+# errors.
 set -u
 . "$(dirname "$0")/harness.sh"
 src=$(cd "$src" && pwd)

@@ -30,7 +30,7 @@ chmod 1777 "$work/user"
 moved=$work/moved
 prefix=$(installed prefix) bindir=$moved$(installed bindir) libdir=$moved$(installed libdir)
 providerdir=$moved$(installed providerdir) pkgconfigdir=$moved$(installed pkgconfigdir)
-gasnetmakdir=$moved$(installed gasnetmakdir)
+gasnetmakdir=$moved$(installed gasnetmakdir) pythondir=$moved$(installed pythondir)
 drivers=$moved$(installed instrcountdriversdir) pages=$moved$(installed mandir)
 cc=$(installed CC) flags=$(installed SANITIZER_FLAGS)
 src=$(cd "$src" && pwd) # it may be relative
@@ -115,6 +115,14 @@ check "shmemrun"
 user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static && user ldd ./static &&
 	! says 'libsma\|libpgas'
 check "oshcc -static-libsma"
+if user python3 -c 'import ctypes'; then
+	cp "$src/examples/ring.py" .
+	user env PYTHONPATH="$pythondir" python3 -B -m pgas -n 3 ring.py &&
+		says '^ring: 3 PEs'
+	check "the Python package finds the moved library and oshrun"
+else
+	not_run "the Python package: no Python with ctypes"
+fi
 user "$bindir/shmem-info" && says SHMEM_SYMMETRIC_SIZE
 check "shmem-info"
 user "$bindir/shmem-tune" --help && says '^usage: shmem-tune' && own "$bindir/shmem-tune"
@@ -258,6 +266,7 @@ if [ -z "$flags" ]; then
 	. "$src/tests/documents.sh"
 	LIMIT=240 document_user=$other
 	run_documents installed "PATH='$bindir':\$PATH; export PKG_CONFIG_PATH='$pkgconfigdir' PGAS_PC='$pc_options'
+export PYTHONPATH='$pythondir'
 pkg-config() { command pkg-config \$PGAS_PC \"\$@\"; }; export FI_PROVIDER_PATH='$providerdir'"
 	LIMIT=60
 else
