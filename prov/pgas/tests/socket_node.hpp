@@ -42,9 +42,9 @@ struct work : port_work {
 	std::string bytes; // sent, or read
 };
 
-inline socket_interface loopback(bool six)
+inline ip_interface loopback(bool six)
 {
-	socket_interface interface;
+	ip_interface interface;
 	interface.name = "lo";
 	if (six) {
 		auto &a = reinterpret_cast<sockaddr_in6 &>(interface.addr);
@@ -273,7 +273,7 @@ struct stranger {
 	explicit stranger(const node &dest)
 		: listener(socket(AF_INET, SOCK_STREAM, 0)), fd(socket(AF_INET, SOCK_STREAM, 0))
 	{
-		socket_interface interface = loopback(false);
+		ip_interface interface = loopback(false);
 		auto *own = reinterpret_cast<sockaddr *>(&interface.addr);
 		assert_int_equal(bind(listener.get(), own, interface.len), 0);
 		assert_int_equal(listen(listener.get(), 1), 0);

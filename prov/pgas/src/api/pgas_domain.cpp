@@ -7,8 +7,9 @@
 #include "engine/pgas_ep.hpp"
 #include "pgas_ext.hpp"
 #include "support/pgas_nosys.hpp"
-#include "support/pgas_proof.hpp"
 #include "engine/pgas_wire.hpp"
+
+#include <pgas/pgas_proof.hpp>
 
 #include <cstring>
 

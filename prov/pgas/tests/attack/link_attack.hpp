@@ -8,8 +8,9 @@
 #pragma once
 
 #include "wire/net/link/net_frame.hpp"
-#include "support/pgas_proof.hpp"
 #include "wire/net/port/socket/port_socket.hpp"
+
+#include <pgas/pgas_proof.hpp>
 
 #include <arpa/inet.h>
 #include <fcntl.h>

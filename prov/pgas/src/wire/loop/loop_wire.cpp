@@ -12,7 +12,8 @@
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_peer.hpp"
 #include "engine/pgas_request.hpp"
-#include "support/pgas_random.hpp"
+
+#include <pgas/pgas_random.hpp>
 
 #include <charconv>
 #include <cstdio>

@@ -3,13 +3,14 @@
 // Creates our memfds and opens those of peers, with all checks before a byte is trusted.
 #include "shm_segment.hpp"
 
+#include <pgas/pgas_random.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdio>
 #include <cstring>
 
-#include "support/pgas_random.hpp"
 #include "shm_process.hpp"
 
 namespace pgas {

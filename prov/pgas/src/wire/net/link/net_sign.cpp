@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Signatures of packets: SipHash-2-4 with a 128-bit result, as in pgas_proof.cpp. Each step of a SipHash depends on the
+// Signatures of packets: SipHash-2-4 with a 128-bit result, as in pgas_proof.hpp. Each step of a SipHash depends on the
 // one before, so that it reads eight bytes in eleven cycles. A long packet is split over eight of them at once:
 //
 //   lane i (0 to 7)   SipHash(key, kLane + i, number, words i, i + 8, i + 16 ... of the packet)

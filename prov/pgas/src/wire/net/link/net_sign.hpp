@@ -3,7 +3,7 @@
 // The signature of a packet between links that sign: it detects a packet that was changed on the way.
 #pragma once
 
-#include "support/pgas_proof.hpp"
+#include <pgas/pgas_proof.hpp>
 
 namespace pgas {
 

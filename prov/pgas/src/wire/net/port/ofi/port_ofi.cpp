@@ -7,8 +7,9 @@
 // progress. With providers that also guarantee the order of messages, writes and reads (the tcp providers: one
 // connection per peer), a write needs no answer.
 #include "wire/net/port/port_address.hpp"
-#include "support/pgas_proof.hpp"
 #include "port_ofi.hpp"
+
+#include <pgas/pgas_proof.hpp>
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_endpoint.h>

@@ -2,8 +2,9 @@
 //
 // The port over TCP sockets: its table, exposed memory, polling and waiting, opening.
 #include "port_socket.hpp"
-#include "support/pgas_proof.hpp"
 #include "wire/net/port/port_address.hpp"
+
+#include <pgas/pgas_proof.hpp>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -389,7 +390,7 @@ constexpr port_ops kSocketPort = {
 
 // --- opening ---------------------------------------------------------------------------------------------------------
 
-bool listen_on(socket_port &p, const socket_interface &interface)
+bool listen_on(socket_port &p, const ip_interface &interface)
 {
 	p.own = interface.addr;
 	p.own_len = interface.len;
@@ -419,7 +420,7 @@ static void bound_strangers(socket_port &p)
 	p.unknown_most = std::clamp<size_t>(all / 4 - all / 16, 4, kUnknownMost);
 }
 
-port *port_socket_at(const socket_interface &interface, const port_options &options, std::string &why)
+port *port_socket_at(const ip_interface &interface, const port_options &options, std::string &why)
 {
 	if (options.tls && !tls_usable(why))
 		return nullptr;

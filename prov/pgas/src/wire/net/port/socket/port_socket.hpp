@@ -54,6 +54,8 @@
 
 #include "support/pgas_util.hpp"
 
+#include <pgas/pgas_interface.hpp>
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -306,12 +308,7 @@ void chunk_release(socket_port &p, in_chunk *c);
 inline constexpr char kSocketKind = 's'; // letter in addresses
 
 // port_socket_choose.cpp: where to listen
-struct socket_interface {
-	std::string name;
-	sockaddr_storage addr{};
-	socklen_t len = 0;
-};
-port *port_socket_at(const socket_interface &interface, const port_options &options, std::string &why);
-bool choose_interface(const std::string &asked, socket_interface &out, std::string &why);
+port *port_socket_at(const ip_interface &interface, const port_options &options, std::string &why);
+bool choose_listener(const std::string &asked, ip_interface &out, std::string &why);
 
 } // namespace pgas

@@ -12,14 +12,14 @@ constexpr port_word kWords[] = {{"socket", kSocketKind}};
 
 bool socket_usable(const port_wish &wish, std::string &why)
 {
-	socket_interface listener;
-	return choose_interface(wish.where, listener, why);
+	ip_interface listener;
+	return choose_listener(wish.where, listener, why);
 }
 
 port *socket_open(const port_wish &wish, const port_options &options, std::string &why)
 {
-	socket_interface listener;
-	return choose_interface(wish.where, listener, why) ? port_socket_at(listener, options, why) : nullptr;
+	ip_interface listener;
+	return choose_listener(wish.where, listener, why) ? port_socket_at(listener, options, why) : nullptr;
 }
 
 } // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Lines: how ours call, how all end, and whether a silent one may still come back.
-#include "support/pgas_proof.hpp"
 #include "wire/net/port/port_address.hpp"
 #include "port_socket.hpp"
+
+#include <pgas/pgas_proof.hpp>
 
 #include <linux/sockios.h>
 #include <netinet/tcp.h>

@@ -3,11 +3,11 @@
 // Processes that call this one: callers, which connected and did not say who they are, and unknown lines, whose hello
 // arrived but which the link does not trust yet. Anybody may be either, so their number, their lifetime and their log
 // lines are bounded.
-#include "support/pgas_proof.hpp"
 #include "wire/net/port/port_address.hpp"
 #include "port_socket.hpp"
 
 #include <pgas/pgas_counter.h>
+#include <pgas/pgas_proof.hpp>
 
 #include <fcntl.h>
 #include <sys/epoll.h>

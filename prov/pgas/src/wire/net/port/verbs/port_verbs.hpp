@@ -36,10 +36,11 @@
 #pragma once
 
 #include "wire/net/port/net_port.hpp"
-#include "support/pgas_proof.hpp"
 #include "verbs_api.hpp"
 
 #include "support/pgas_util.hpp"
+
+#include <pgas/pgas_proof.hpp>
 
 #include <sys/socket.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Unpredictable random numbers, from the kernel.
+// Unpredictable random numbers, from the kernel. For our own libraries: C++, inline, not installed.
 #pragma once
 
-#include "pgas_util.hpp"
+#include "pgas_base.hpp"
 
 #include <fcntl.h>
 #include <sys/random.h>
