@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // boot.cpp: the public calls. Init picks a backend, and the calls forward to it.
-#include "boot.hpp"
+#include "boot_unique.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -119,13 +119,18 @@ void await_debugger()
 		usleep(50'000);
 }
 
+bool register_close()
+{
+	// at the first init, so that it runs before this library and the launcher's are torn down
+	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
+	g_pid = getpid();
+	return registered;
+}
+
 int join()
 {
-	// registered here, so that it runs before this library and the launcher's are torn down
-	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
-	if (!registered)
+	if (!register_close())
 		return -ENOMEM;
-	g_pid = getpid();
 	if (!g_left.be) {
 		const int rc = choose_backend();
 		if (rc == 0)
@@ -136,6 +141,24 @@ int join()
 	g_left = job{};
 	pgas::boot::complain_as(g_job.rank);
 	pgas::boot::witness_joined(g_job);
+	return 0;
+}
+
+// The processes of such a job may have been in other jobs before, and not all in the same ones.
+int join_unique(const void *id, int rank, int size)
+{
+	if (!register_close())
+		return -ENOMEM;
+	pgas_boot_close(); // of a launcher whose connection was kept
+	pgas::boot::unique_id copy;
+	memcpy(&copy, id, sizeof copy);
+	job fresh;
+	if (const int rc = pgas::boot::unique_join(copy, rank, size, fresh))
+		return rc;
+	fresh.be = &pgas::boot::g_unique;
+	g_job = std::move(fresh);
+	pgas::boot::witness_joined(g_job);
+	g_job.users = 1;
 	return 0;
 }
 
@@ -196,6 +219,24 @@ int pgas_boot_init(void) noexcept
 	});
 }
 
+int pgas_boot_get_uniqueid(void *id) noexcept
+{
+	return guard([&] {
+		pgas::boot::unique_id made;
+		if (!register_close())
+			return -ENOMEM;
+		const int rc = pgas::boot::serve_unique(made);
+		if (rc == 0)
+			memcpy(id, &made, sizeof made);
+		return rc;
+	});
+}
+
+int pgas_boot_init_uniqueid(const void *id, int rank, int size) noexcept
+{
+	return guard([&] { return g_job.users ? -EALREADY : join_unique(id, rank, size); });
+}
+
 int pgas_boot_finalize(void) noexcept
 {
 	return guard([] {
@@ -213,6 +254,7 @@ void pgas_boot_close(void) noexcept
 		if (g_left.be && g_pid == getpid())
 			g_left.be->finalize();
 		g_left.be = nullptr;
+		pgas::boot::forget_served();
 		return 0;
 	});
 }
@@ -302,6 +344,11 @@ int pgas_boot_allgather(const void *mine, size_t bytes, void *all) noexcept
 			return g_job.be->barrier();
 		return g_job.be->allgather ? g_job.be->allgather(mine, bytes, all) : exchange(mine, bytes, all);
 	});
+}
+
+int pgas_boot_secret(void *bytes, size_t room) noexcept
+{
+	return g_job.be && g_job.be->secret && g_job.be->secret(bytes, room);
 }
 
 int pgas_boot_meet(int over_hosts) noexcept

@@ -51,6 +51,8 @@ struct backend {
 	// May be null: the launcher asks nothing. May be called from any thread.
 	bool (*is_asked)() = nullptr;
 	void (*answer)(const char *place) = nullptr;
+	// May be null: the launcher has given the ranks no secret of that length.
+	bool (*secret)(void *bytes, size_t room) = nullptr;
 };
 
 struct job {

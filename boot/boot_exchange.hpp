@@ -38,7 +38,7 @@ struct base_card {
 	uint64_t kernel; // kernel_number()
 	cpu_set_t cpus;  // on which it may run
 	char host_name[kHostNameBytes];
-	unsigned char secret[kSecretBytes]; // of the job: rank 0's is used
+	unsigned char secret[kSecretBytes]; // of the job: rank 0's is used, unless the launcher has one (job_secret)
 };
 
 // Fills in what does not depend on the library. False: `why` has the reason.
@@ -50,7 +50,9 @@ bool describe_self(base_card<Address> &mine, char *why, size_t room)
 	gethostname(mine.host_name, sizeof mine.host_name - 1);
 	mine.kernel = kernel_number();
 	mine.cpus = usable_cores();
-	if (pgas_boot_rank() != 0 || getrandom(mine.secret, sizeof mine.secret, 0) == sizeof mine.secret)
+	unsigned char known[kSecretBytes];
+	if (pgas_boot_rank() != 0 || pgas_boot_secret(known, sizeof known) ||
+	    getrandom(mine.secret, sizeof mine.secret, 0) == sizeof mine.secret)
 		return true;
 	snprintf(why, room, "the system gives no random bytes");
 	return false;
@@ -68,6 +70,14 @@ template <class Card>
 bool on_one_host(const std::vector<Card> &cards)
 {
 	return std::all_of(cards.begin(), cards.end(), [&](const Card &c) { return c.host == cards[0].host; });
+}
+
+// The launcher's secret, or that which rank 0 made and exchanged.
+template <class Card>
+void job_secret(const std::vector<Card> &cards, unsigned char *secret)
+{
+	if (!pgas_boot_secret(secret, kSecretBytes))
+		std::copy_n(cards[0].secret, kSecretBytes, secret);
 }
 
 // Exchanges the cards, which derive from base_card, and opens the endpoints. Side is the library:
@@ -99,8 +109,10 @@ int exchange_cards(Card mine, Side &&side, std::vector<Card> &cards)
 		return 0;
 	if (told_local && !local)
 		side.close();
+	unsigned char secret[kSecretBytes];
+	job_secret(cards, secret);
 	if (!told_local || !local)
-		side.open(local ? nullptr : cards[0].secret);
+		side.open(local ? nullptr : secret);
 	std::vector<decltype(mine.address)> addresses;
 	rc = gather(side.address(), addresses);
 	for (size_t rank = 0; rc == 0 && rank < cards.size(); rank++)

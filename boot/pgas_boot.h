@@ -3,7 +3,8 @@
  * pgas_boot.h: how a process learns its rank, meets the other processes of its job, and ends the job.
  *
  * One API over every launcher: oshrun's own board, PMIx (mpirun, srun --mpi=pmix), the PMI wire on PMI_FD
- * (mpiexec.hydra, srun --mpi=pmi2), libpmi2, or no launcher at all (a job of one). Linked into libsma and into the
+ * (mpiexec.hydra, srun --mpi=pmi2), libpmi2, a unique id that the caller passes on, or no launcher at all (a job of
+ * one). Linked into libsma and into the
  * GASNet conduit as a convenience library; not installed. Start-up only: nothing here belongs on a data path.
  *
  * Calls return 0 (or a count) on success and a negative errno on failure. A failure that the user must read about
@@ -33,6 +34,14 @@ extern "C" {
  * A job may be joined again, by all ranks or by none. Under oshrun the call never waits for another rank. */
 int pgas_boot_init(void) PGAS_BOOT_NOEXCEPT;
 
+/* Join a job without a launcher, and without any variable of the environment. One process makes a unique id, and serves
+ * the job: it must live as long as the job. The id reaches the other processes by any means of the caller; it contains
+ * the job's secret. Every process of the job then calls init_uniqueid with its rank, which returns when all have come,
+ * or a negative errno: nothing of that job is left then. An id is good for one job. */
+#define PGAS_BOOT_ID_BYTES 128
+int pgas_boot_get_uniqueid(void *id) PGAS_BOOT_NOEXCEPT;
+int pgas_boot_init_uniqueid(const void *id, int rank, int size) PGAS_BOOT_NOEXCEPT;
+
 /* Leave the job. A rank that ends after init and before finalize is a failed rank, and the launcher ends the job. */
 int pgas_boot_finalize(void) PGAS_BOOT_NOEXCEPT;
 
@@ -44,7 +53,7 @@ void pgas_boot_close(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_rank(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_size(void) PGAS_BOOT_NOEXCEPT;
 
-/* The launcher in use: "oshrun", "pmix", "pmi1", "pmi2", "single"; "" before init. */
+/* The launcher in use: "oshrun", "pmix", "pmi1", "pmi2", "uniqueid", "single"; "" before init. */
 const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 
 /* 1: the launcher ends every rank when one of them dies, so that nobody else has to detect it. 0: it may not, or
@@ -86,6 +95,10 @@ int pgas_boot_barrier(void) PGAS_BOOT_NOEXCEPT;
 /* Like barrier. over_hosts: uses an exchange, which cannot complete before every rank has arrived because it returns
  * something from each of them, whatever a launcher makes of a bare fence between hosts. */
 int pgas_boot_meet(int over_hosts) PGAS_BOOT_NOEXCEPT;
+
+/* Returns 1 if all ranks have a secret of this length in common, which the launcher has given to them, and copies it.
+ * 0: there is none, and rank 0 may make one and pass it by an exchange. */
+int pgas_boot_secret(void *bytes, size_t room) PGAS_BOOT_NOEXCEPT;
 
 /* End the whole job with this exit status (low 8 bits) from any rank; message (may be NULL) is printed once, by the
  * launcher if it can. Status 0 ends the job too, as a success if the launcher allows it. Does not return and runs no

@@ -9,6 +9,7 @@
 #include "pgas_boot.h"
 #include <pgas/pgas_hostid.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,6 +30,48 @@ static int me, n;
 #define CHECK_RANK me
 #define CHECK_END(file_arg, line_arg) pgas_boot_abort(99, "probe failed")
 #include "check.h"
+
+/* The id of the job: rank 0 makes it and writes it to a file, which appears as a whole; the others wait for it. */
+static int read_id(const char *path, unsigned char *id)
+{
+	FILE *file = fopen(path, "rb");
+	const size_t got = file ? fread(id, 1, PGAS_BOOT_ID_BYTES, file) : 0;
+	if (file)
+		fclose(file);
+	return got == PGAS_BOOT_ID_BYTES;
+}
+
+static int write_id(const char *path, const unsigned char *id)
+{
+	char fresh[600];
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	FILE *file = fopen(fresh, "wb");
+	if (!file)
+		return 0;
+	const size_t put = fwrite(id, 1, PGAS_BOOT_ID_BYTES, file);
+	return fclose(file) == 0 && put == PGAS_BOOT_ID_BYTES && rename(fresh, path) == 0;
+}
+
+/* Joins the job of the launcher. PROBE_ID: a job without one, PROBE_RANK of PROBE_SIZE; the id is in that file, the
+ * next one of this process in the same with another number. */
+static int join_job(void)
+{
+	static int jobs;
+	unsigned char id[PGAS_BOOT_ID_BYTES];
+	const char *name = getenv("PGAS_BOOT") ? NULL : getenv("PROBE_ID");
+	const char *rank = getenv("PROBE_RANK"), *size = getenv("PROBE_SIZE");
+	char path[512];
+	if (!name || !rank || !size)
+		return pgas_boot_init();
+	snprintf(path, sizeof path, "%s.%d", name, jobs++);
+	if (atoi(rank) == 0 && !getenv("PROBE_SERVED")) {
+		if (pgas_boot_get_uniqueid(id) != 0 || !write_id(path, id))
+			return -1;
+	} else
+		while (!read_id(path, id))
+			usleep(10000);
+	return pgas_boot_init_uniqueid(id, atoi(rank), atoi(size));
+}
 
 static unsigned char expected(int rank, size_t pos, int salt)
 {
@@ -270,6 +313,55 @@ static void stops(int who, const char *how)
 			usleep(10000);
 }
 
+/* A process that serves a job and is no member of it, until its standard input ends. */
+static int serve(const char *path)
+{
+	unsigned char id[PGAS_BOOT_ID_BYTES];
+	if (pgas_boot_get_uniqueid(id) != 0 || !write_id(path, id))
+		return 95;
+	while (getchar() != EOF) {}
+	return 0;
+}
+
+/* Threads and descriptors of this process. */
+static int count_entries(const char *folder)
+{
+	int count = 0;
+	DIR *dir = opendir(folder);
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* A process that leaves a job has what it had before. */
+static void check_leftovers(void)
+{
+	CHECK(pgas_boot_finalize() == 0);
+	for (int i = 0; i < 3; i++) {
+		const int threads = count_entries("/proc/self/task"), files = count_entries("/proc/self/fd");
+		CHECK(join_job() == 0 && pgas_boot_barrier() == 0);
+		CHECK(pgas_boot_finalize() == 0);
+		CHECK(count_entries("/proc/self/task") == threads && count_entries("/proc/self/fd") == files);
+	}
+	CHECK(join_job() == 0);
+}
+
+/* A child that outlives rank `who` has nothing of the job, and so does not hide that rank's end. */
+static void leave_child(int who)
+{
+	if (me != who)
+		return;
+	if (fork() == 0) {
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		sleep(20);
+		_exit(0);
+	}
+	raise(SIGKILL);
+}
+
 /* A PE's action between init and finalize. Returns the exit status. */
 static int act(const char *what, int argc, char **argv)
 {
@@ -309,6 +401,10 @@ static int act(const char *what, int argc, char **argv)
 		raise(SIGSEGV);
 	} else if (strcmp(what, "kill") == 0 && me == who)
 		raise(SIGKILL);
+	else if (strcmp(what, "forked") == 0)
+		leave_child(who);
+	else if (strcmp(what, "leftovers") == 0)
+		check_leftovers();
 	else if (strcmp(what, "exit") == 0 && me == who)
 		exit(atoi(argv[3]));
 	else if (strcmp(what, "abort") == 0 && me == who)
@@ -374,7 +470,7 @@ static int act(const char *what, int argc, char **argv)
 		CHECK(pgas_boot_init() == 0 && pgas_boot_finalize() == 0);
 		CHECK(pgas_boot_barrier() == 0);
 		CHECK(pgas_boot_finalize() == 0 && pgas_boot_size() == 0);
-		CHECK(pgas_boot_init() == 0);
+		CHECK(join_job() == 0);
 		everything();
 	} else if (strcmp(what, "time") == 0) {
 		double init_ms = since_start(), done_ms, *all = malloc(sizeof(double) * (size_t)n);
@@ -398,13 +494,16 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "all";
 	if (strcmp(what, "early") == 0 && getenv("OSHRUN_RANK") && atoi(getenv("OSHRUN_RANK")) == 0)
 		return 0; /* one PE never joins */
-	if (pgas_boot_init() != 0)
+	if (strcmp(what, "serve") == 0)
+		return serve(argc > 2 ? argv[2] : "");
+	if (join_job() != 0)
 		return 98;
 	me = pgas_boot_rank();
 	n = pgas_boot_size();
 	int rc = act(what, argc, argv);
 	if (strcmp(what, "crash") == 0 || strcmp(what, "kill") == 0 || strcmp(what, "exit") == 0 ||
-	    strcmp(what, "abort") == 0 || strcmp(what, "leave") == 0 || strcmp(what, "early") == 0)
+	    strcmp(what, "abort") == 0 || strcmp(what, "leave") == 0 || strcmp(what, "early") == 0 ||
+	    strcmp(what, "forked") == 0)
 		if (pgas_boot_barrier() != 0) /* the others wait for one that never comes */
 			return 97;
 	if (pgas_boot_finalize() != 0)

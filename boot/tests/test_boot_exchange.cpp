@@ -28,11 +28,17 @@ struct card : base_card<place> {
 struct peer_state { // rank 1, and the launcher
 	bool told_local = true, same_host = true, is_open = true, same_kernel = true, same_cpus = true;
 	int exchanges = 0, failing = 0; // failing: the number of the exchange that fails; 0: none
+	bool has_secret = false;        // the launcher has given one to all ranks
 } g_peer;
+constexpr char kGiven[] = "the launcher's 1";
 std::string g_calls; // of the side
 
 struct side {
-	void open(const unsigned char *secret) const { g_calls += secret ? "open(secret) " : "open "; }
+	void open(const unsigned char *secret) const
+	{
+		const bool given = secret && memcmp(secret, kGiven, kSecretBytes) == 0;
+		g_calls += given ? "open(given) " : secret ? "open(secret) " : "open ";
+	}
 	void close() const { g_calls += "close "; }
 	place address() const
 	{
@@ -124,6 +130,22 @@ void test_exchange_with_a_rank_that_was_not_told(void **)
 	assert_string_equal(g_calls.c_str(), "open address check2 address ");
 }
 
+// Then none is made, and none travels.
+void test_exchange_takes_the_secret_of_the_launcher(void **)
+{
+	const unsigned char none[kSecretBytes] = {};
+	std::vector<card> cards;
+	g_peer = {};
+	g_peer.same_host = false;
+	g_peer.has_secret = true;
+	assert_int_equal(run(cards), 0);
+	assert_string_equal(g_calls.c_str(), "open address check2 close open(given) address ");
+	assert_memory_equal(cards[0].secret, none, sizeof none);
+	g_peer.has_secret = false;
+	assert_int_equal(run(cards), 0);
+	assert_memory_not_equal(cards[0].secret, none, sizeof none);
+}
+
 void test_exchange_that_fails_is_told(void **)
 {
 	std::vector<card> cards;
@@ -147,6 +169,13 @@ int pgas_boot_rank(void) noexcept
 int pgas_boot_size(void) noexcept
 {
 	return 2;
+}
+
+int pgas_boot_secret(void *bytes, size_t room) noexcept
+{
+	if (g_peer.has_secret)
+		memcpy(bytes, kGiven, room);
+	return g_peer.has_secret;
 }
 
 int pgas_boot_local(int *, int) noexcept
@@ -186,6 +215,7 @@ int main()
 		cmocka_unit_test(test_exchange_without_word_of_the_launcher_opens_late),
 		cmocka_unit_test(test_exchange_with_a_host_on_the_same_machine),
 		cmocka_unit_test(test_exchange_with_a_rank_that_was_not_told),
+		cmocka_unit_test(test_exchange_takes_the_secret_of_the_launcher),
 		cmocka_unit_test(test_exchange_that_fails_is_told),
 	};
 	return cmocka_run_group_tests(tests, nullptr, nullptr);
