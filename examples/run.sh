@@ -16,6 +16,16 @@ good "$top/examples/put_get_demo"
 lines=$("$run" -n 4 "$top/examples/hello" | grep -c '^hello from PE [0-3] of 4; PE [0-3] is on my left$')
 [ "$lines" = 4 ]
 check "hello greets $lines times of 4"
+pids=
+for rank in 0 1 2; do
+	"$top/examples/uniqueid" $rank 3 "$work/id" >"$work/uniqueid.$rank" 2>&1 &
+	pids="$pids $!"
+done
+rc=0
+for pid in $pids; do wait "$pid" || rc=$?; done
+cat "$work"/uniqueid.* >"$work/out"
+[ $rc = 0 ] && [ "$(grep -c '^PE [0-2] of 3; PE [0-2] is on my left$' "$work/out")" = 3 ]
+check "uniqueid without a launcher"
 for file in "$src"/examples/*.c "$src"/examples/*.cpp; do
 	case $file in
 	*/omp_*.c) compiler="${GASNET_TEST_CC:-cc} -fopenmp" standards='c99 c11 gnu11' ;;

@@ -43,3 +43,5 @@ for page in shmem_partition_malloc shmem_space_malloc shmemg_malloc; do
 		sed "/^$page\$/d; s/\$/ $page/"
 done
 echo "shmemx_wtime shmem_init"
+echo "shmemx_get_uniqueid shmemx_init_uniqueid"
+echo "shmemx_init_thread_uniqueid shmemx_init_uniqueid"

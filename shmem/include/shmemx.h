@@ -45,6 +45,20 @@ extern "C" {
 double shmemx_wtime(void) SHMEM_IMPL_NOEXCEPT;
 
 /*
+ * Start without a launcher: one process makes an id and serves the job, which it must outlive; the id, which contains
+ * the job's secret, reaches the other processes by any means; each becomes PE `rank` of `size`. They return 0 when all
+ * have come, or a negative errno after a line on standard error; see shmemx_init_uniqueid(3).
+ */
+typedef struct {
+	unsigned char bytes[128];
+} shmemx_uniqueid_t;
+
+int shmemx_get_uniqueid(shmemx_uniqueid_t *id) SHMEM_IMPL_NOEXCEPT;
+int shmemx_init_uniqueid(const shmemx_uniqueid_t *id, int rank, int size) SHMEM_IMPL_NOEXCEPT;
+int shmemx_init_thread_uniqueid(const shmemx_uniqueid_t *id, int rank, int size, int requested,
+				int *provided) SHMEM_IMPL_NOEXCEPT;
+
+/*
  * PEs of the same color form a team; members are numbered by key, equal keys by their number in parent_team.
  */
 int shmemx_team_split_color(shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config,

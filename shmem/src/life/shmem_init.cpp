@@ -7,9 +7,12 @@
 #include "names/shmem_space.hpp"
 #include "path/shmem_debug.hpp"
 
+#include <shmemx.h>
+
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -50,20 +53,63 @@ void leave_at_exit(int status, void *)
 	leave("exit", true);
 }
 
+void begin(int requested, bool device_asked)
+{
+	join(requested, device_asked);
+	static const bool registered = on_exit(leave_at_exit, nullptr) == 0;
+	if (!registered)
+		fail("shmem_init", "out of memory");
+	g_shmem.pid = getpid();
+	g_shmem.inits = 1;
+}
+
 int start(int requested, bool counted = true, bool device_asked = false)
 {
 	life_lock lock;
 	if (!g_shmem.initialized) {
-		join(requested, device_asked);
-		static const bool registered = on_exit(leave_at_exit, nullptr) == 0;
-		if (!registered)
-			fail("shmem_init", "out of memory");
-		g_shmem.pid = getpid();
-		g_shmem.inits = 1;
+		join_launcher();
+		begin(requested, device_asked);
 	} else if (counted) {
 		g_shmem.inits++;
 	}
 	return g_shmem.thread_level;
+}
+
+// Without a launcher. Who has begun already may not know it, and two jobs would be one: this is not counted.
+int start_unique(const char *routine, const shmemx_uniqueid_t *id, int rank, int size, int requested, bool device_asked)
+{
+	life_lock lock;
+	if (g_shmem.initialized) {
+		fprintf(stderr, "PE %d: %s: the library is started already, by shmem_init or another such call\n",
+			g_shmem.my_pe, routine);
+		return -EALREADY;
+	}
+	if (!id) {
+		fprintf(stderr, "%s: the pointer to the id is NULL\n", routine);
+		return -EINVAL;
+	}
+	const int rc = join_unique(id, rank, size);
+	if (rc == 0)
+		begin(requested, device_asked);
+	return rc;
+}
+
+// A thread level of a program, without the device levels that it may have.
+int check_level(const char *routine, int requested)
+{
+	const int level = requested & ~(SHMEM_DEVICE_HOST_INIT | SHMEM_DEVICE_KERNEL_INIT);
+	if (level < SHMEM_THREAD_SINGLE || level > SHMEM_THREAD_MULTIPLE)
+		fail(routine,
+		     "thread level %d is not one of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE, alone or with "
+		     "SHMEM_DEVICE_HOST_INIT and SHMEM_DEVICE_KERNEL_INIT",
+		     level);
+	return level;
+}
+
+// No kernel can call this library, so that level is never provided.
+int provided_levels(int level, bool host_asked)
+{
+	return level | (host_asked && has_device_heap() ? SHMEM_DEVICE_HOST_INIT : 0);
 }
 
 void stop()
@@ -80,6 +126,8 @@ void stop()
 	leave("shmem_finalize", false);
 }
 
+static_assert(sizeof(shmemx_uniqueid_t) == PGAS_BOOT_ID_BYTES);
+
 } // namespace
 } // namespace shmem
 
@@ -91,18 +139,33 @@ SHMEM_NAME(void, shmem_init, (void))
 }
 SHMEM_NAME(int, shmem_init_thread, (int requested, int *provided))
 {
-	constexpr int kDevice = SHMEM_DEVICE_HOST_INIT | SHMEM_DEVICE_KERNEL_INIT;
-	const int level = requested & ~kDevice;
-	if (level < SHMEM_THREAD_SINGLE || level > SHMEM_THREAD_MULTIPLE)
-		fail("shmem_init_thread",
-		     "thread level %d is not one of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE, alone or with "
-		     "SHMEM_DEVICE_HOST_INIT and SHMEM_DEVICE_KERNEL_INIT",
-		     level);
+	const int level = check_level("shmem_init_thread", requested);
 	const bool host = requested & SHMEM_DEVICE_HOST_INIT;
-	const int given = start(level, true, host);
-	// no kernel can call this library, so that level is never provided
-	*provided = given | (host && has_device_heap() ? SHMEM_DEVICE_HOST_INIT : 0);
+	*provided = provided_levels(start(level, true, host), host);
 	return 0;
+}
+SHMEM_NAME(int, shmemx_get_uniqueid, (shmemx_uniqueid_t * id))
+{
+	life_lock lock;
+	if (id)
+		return pgas_boot_get_uniqueid(id);
+	fprintf(stderr, "shmemx_get_uniqueid: the pointer to the id is NULL\n");
+	return -EINVAL;
+}
+SHMEM_NAME(int, shmemx_init_uniqueid, (const shmemx_uniqueid_t *id, int rank, int size))
+{
+	return start_unique("shmemx_init_uniqueid", id, rank, size, SHMEM_THREAD_SINGLE, false);
+}
+SHMEM_NAME(int, shmemx_init_thread_uniqueid,
+	   (const shmemx_uniqueid_t *id, int rank, int size, int requested, int *provided))
+{
+	constexpr char kName[] = "shmemx_init_thread_uniqueid";
+	const int level = check_level(kName, requested);
+	const bool host = requested & SHMEM_DEVICE_HOST_INIT;
+	const int rc = start_unique(kName, id, rank, size, level, host);
+	if (rc == 0)
+		*provided = provided_levels(g_shmem.thread_level, host);
+	return rc;
 }
 SHMEM_NAME(void, start_pes, (int npes))
 {

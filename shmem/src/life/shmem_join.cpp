@@ -48,13 +48,15 @@ using cards_of_all = std::vector<card>;
 
 // --- join: who are we? -----------------------------------------------------------------------------------------------
 
-void join_job(int thread_level, bool device_asked)
+void read_environment()
 {
 	char message[kEnvMessage];
 	if (env_load(g_shmem.env, message) != 0)
 		fail(kRoutine, "%s", message);
-	if (pgas_boot_init() != 0)
-		fail(kRoutine, "cannot join the job");
+}
+
+void note_job(int thread_level, bool device_asked)
+{
 	g_shmem.my_pe = pgas_boot_rank();
 	g_shmem.n_pes = pgas_boot_size();
 	g_shmem.thread_level = thread_level;
@@ -337,9 +339,22 @@ void print_greeting()
 
 } // namespace
 
+void join_launcher()
+{
+	read_environment();
+	if (pgas_boot_init() != 0)
+		fail(kRoutine, "cannot join the job");
+}
+
+int join_unique(const void *id, int rank, int size)
+{
+	read_environment();
+	return pgas_boot_init_uniqueid(id, rank, size);
+}
+
 void join(int thread_level, bool device_asked)
 {
-	join_job(thread_level, device_asked);
+	note_job(thread_level, device_asked);
 	const memory_plan plan = plan_memory();
 	const cards_of_all cards = exchange(own_card(plan));
 	partitions_agree(std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.can; }));
