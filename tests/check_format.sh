@@ -41,7 +41,7 @@ kind_of() {
 	*.S) kind=asm ;;
 	*.def | *.map) kind=table ;;
 	*.sh | *.awk | quickstart | .ci/run | tests/clean_root | tests/verbs/run | */bin/*.in) kind=script ;;
-	bench/verbs_compare) kind=script ;;
+	bench/verbs_compare | docs/site/make_site) kind=script ;;
 	*.py | *.pyi | *.py.in) kind="python" ;;
 	*.m4 | configure.ac) kind="m4" ;;
 	Makefile.am | */Makefile.include | */Makefile.frag | *.mak.in | */pin/makefile*) kind="make" ;;
