@@ -3,6 +3,7 @@
 // The cold part of the counters: waiting without occupying a core that another process needs, and the clock for
 // timeouts.
 #include "pgas/pgas_counter.h"
+#include "pgas/pgas_turn.hpp"
 
 #include <sched.h>
 #include <time.h>
@@ -13,7 +14,24 @@ namespace {
 // over at once.
 constexpr pgas_backoff_rule kProviderRule{0, PGAS_BACKOFF_SPINS, PGAS_BACKOFF_YIELDS, 50'000, nullptr, 1};
 
+// Beside a process that computes, each yield lasts a slice of that process, while a short sleep ends early.
+constexpr uint32_t kForeignTurns = 8;          // so many of those are all yields of a rule
+constexpr uint64_t kForeignTurnNs = 1'000'000; // processes that wait give the core back much sooner
+
 } // namespace
+
+extern "C" int pgas_core_yield(void) noexcept
+{
+	static thread_local bool has_asked;
+	const uint64_t begin = pgas_now_ns();
+	sched_yield();
+	if (pgas_now_ns() - begin < kForeignTurnNs)
+		return 0;
+	if (!has_asked)
+		pgas::ask_for_short_slices();
+	has_asked = true;
+	return 1;
+}
 
 extern "C" uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas_backoff_rule *rule) noexcept
 {
@@ -26,7 +44,8 @@ extern "C" uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas
 	else
 		b->polls = rule->spins + rule->yields; // it stays in the last phase, whatever value the caller set
 	if (!tired || rule->nap_ns == 0) {
-		sched_yield();
+		if (pgas_core_yield())
+			b->polls += rule->yields / kForeignTurns;
 		return 0;
 	}
 	const timespec nap{0, static_cast<long>(rule->nap_ns)};

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pgas_counter.h: sums are exact for one and for many writers, comparison survives wrap-around, waiting yields. */
+#define _GNU_SOURCE /* CPU_SET */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -142,14 +147,14 @@ static void help(void)
 
 static void test_counter_backoff_rule_decides_when_to_help_and_nap(void **state)
 {
-	const struct pgas_backoff_rule rule = {2, 5, 8, 1000, help, 4};
+	const struct pgas_backoff_rule rule = {2, 5, 7, 1000, help, 4}; /* too few yields to end early */
 	struct pgas_backoff b = {0};
 	(void)state;
 	helped = 0;
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(pgas_backoff_turn(&b, &rule), 0);
 	assert_int_equal(helped, 0); /* not while it spins */
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 7; i++)
 		assert_int_equal(pgas_backoff_turn(&b, &rule), 0);
 	assert_int_equal(helped, 2); /* in every fourth yield */
 	for (int i = 1; i <= 3; i++) {
@@ -167,12 +172,62 @@ static void test_counter_backoff_is_awake_until_it_sleeps(void **state)
 {
 	struct pgas_backoff b = {0};
 	(void)state;
-	for (int i = 0; i < PGAS_BACKOFF_SPINS + PGAS_BACKOFF_YIELDS; i++) {
-		assert_true(pgas_backoff_awake(&b));
+	for (int i = 0; pgas_backoff_awake(&b); i++) {
+		assert_true(i < PGAS_BACKOFF_SPINS + PGAS_BACKOFF_YIELDS);
 		assert_int_equal(pgas_backoff_pause(&b), 0);
 	}
-	assert_false(pgas_backoff_awake(&b));
 	assert_true(pgas_backoff_pause(&b) > 0);
+}
+
+/* A process that computes on the only CPU that this one may use. */
+static pid_t computing_neighbour(cpu_set_t *own)
+{
+	cpu_set_t one;
+	assert_int_equal(sched_getaffinity(0, sizeof *own, own), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	const pid_t parent = getpid(), pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent) {}
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void test_counter_yield_notices_who_computes(void **state)
+{
+	struct { /* struct sched_attr: different systems have it in different headers */
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} before = {0}, after = {0};
+	cpu_set_t own;
+	(void)state;
+	assert_int_equal(syscall(SYS_sched_getattr, 0, &before, sizeof before, 0), 0);
+	const pid_t neighbour = computing_neighbour(&own);
+	const uint64_t end = pgas_deadline_ns(20000);
+	int noticed = 0;
+	while (!noticed && pgas_now_ns() < end)
+		noticed = pgas_core_yield();
+	struct pgas_backoff b = {0}; /* a loop that waits there sleeps after a few long yields */
+	int turns = 0;
+	for (uint64_t last = pgas_now_ns(); noticed && pgas_backoff_pause(&b) == 0; last = pgas_now_ns())
+		turns += pgas_now_ns() - last >= 2000000;
+	kill(neighbour, SIGKILL);
+	waitpid(neighbour, NULL, 0);
+	assert_int_equal(sched_setaffinity(0, sizeof own, &own), 0);
+	assert_true(noticed);
+	assert_in_range(turns, 0, 8);
+	assert_int_equal(syscall(SYS_sched_getattr, 0, &after, sizeof after, 0), 0);
+	assert_int_equal(after.policy, before.policy);
+	assert_int_equal(after.nice, before.nice);
+	if (before.runtime != 0) /* the kernel grants slices */
+		assert_int_equal(after.runtime, 100000);
 }
 
 static void test_counter_deadline_negative_is_never(void **state)
@@ -199,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_counter_backoff_spins_then_yields_then_sleeps),
 		cmocka_unit_test(test_counter_backoff_rule_decides_when_to_help_and_nap),
 		cmocka_unit_test(test_counter_backoff_is_awake_until_it_sleeps),
+		cmocka_unit_test(test_counter_yield_notices_who_computes),
 		cmocka_unit_test(test_counter_deadline_negative_is_never),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

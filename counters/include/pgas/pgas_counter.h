@@ -78,6 +78,12 @@ struct pgas_backoff_rule {
 	uint32_t help_every; /* at least 1 if help is set */
 };
 
+/*
+ * Gives up the core. Returns 1 if another process then computed there for a millisecond or more, so that a loop should
+ * rather sleep; the calling thread then wakes up sooner than it did before (pgas_turn.hpp). Otherwise returns 0.
+ */
+PGAS_EXPORT int pgas_core_yield(void) PGAS_NOEXCEPT;
+
 /* The phases that give up the core. Returns the nanoseconds it slept (0: it yielded). */
 PGAS_EXPORT uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas_backoff_rule *rule) PGAS_NOEXCEPT;
 

@@ -66,8 +66,8 @@ void wait_pause(pgas_backoff *wait) noexcept
 			answer_launcher();
 		} else {
 			wait->polls++;
-			if (g_crowded || wait->polls > pgas::kFarSpins)
-				sched_yield();
+			if ((g_crowded || wait->polls > pgas::kFarSpins) && pgas_core_yield())
+				wait->polls = pgas::far_polls(g_crowded);
 		}
 		return;
 	}

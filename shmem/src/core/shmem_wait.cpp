@@ -9,8 +9,6 @@
 
 #include <pgas/pgas_far_wait.hpp>
 
-#include <sched.h>
-
 namespace shmem {
 namespace {
 
@@ -40,8 +38,8 @@ void pause_far(unsigned &polls)
 	if (polls >= pgas::far_polls(g_shmem.oversubscribed))
 		return nap_far(polls);
 	polls = g_shmem.net.ops->progress(g_shmem.net.domain) == 1 ? 0 : polls + 1;
-	if (g_shmem.oversubscribed || polls > pgas::kFarSpins)
-		sched_yield();
+	if ((g_shmem.oversubscribed || polls > pgas::kFarSpins) && pgas_core_yield())
+		polls = pgas::far_polls(g_shmem.oversubscribed);
 }
 
 // Polls of a word that a PE of this host stores, for one poll of the link: a poll of the link is a system call.

@@ -9,8 +9,6 @@
 #include "path/shmem_check.hpp"
 #include "path/shmem_debug.hpp"
 
-#include <sched.h>
-
 namespace shmem {
 namespace {
 
@@ -64,7 +62,7 @@ Answer note_failed_test(Answer answer)
 	if (PGAS_UNLIKELY(++failed % 64 == 0 || is_far())) {
 		act_for_peers();
 		if (g_shmem.oversubscribed && failed % 64 == 0)
-			sched_yield();
+			pgas_core_yield();
 	}
 	return answer;
 }

@@ -120,7 +120,8 @@ void *run_progress_thread(void *arg)
 		}
 		if (++idle < kIdlePollsMost) {
 			pgas_cpu_relax();
-			sched_yield();
+			if (pgas_core_yield())
+				idle = kIdlePollsMost - 1;
 			continue;
 		}
 		const uint32_t ticket = sleep_announce(dom);

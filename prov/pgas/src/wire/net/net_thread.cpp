@@ -14,10 +14,10 @@
 #include "engine/pgas_request.hpp"
 #include "net_bulk.hpp"
 
+#include <pgas/pgas_turn.hpp>
+
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +31,6 @@ constexpr uint32_t kIdlePollsMost = 1000; // about a millisecond
 constexpr int kFullMs = 1;                // what waits to be sent mostly leaves on an incoming event, but not always
 constexpr int kAskMs = 100;               // while an answer is pending: silence must be detected
 constexpr int kIdleMs = 1000;             // otherwise: only stopping matters, and it rings
-constexpr uint64_t kSliceNs = 100'000;    // the shortest that Linux grants
 
 // Makes progress with no executor. Returns true if the thread may sleep on the port; timeout: how long at most.
 bool serve_peers(net_domain &d, int *timeout)
@@ -80,28 +79,10 @@ void nap(net_domain &d, uint64_t &length)
 	length = std::clamp(4 * late, std::min(2 * length, kNapLongNs), kNapMostNs);
 }
 
-// A thread that computes on this core should yield when something arrives, and not only at the end of its slice: Linux
-// from 6.12 on prefers threads that ask for a shorter slice. If the kernel is older or refuses, nothing changes.
-void ask_for_short_slices()
-{
-	struct { // struct sched_attr, which is in different headers on different systems
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} a{};
-	if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) != 0 || a.policy != SCHED_OTHER)
-		return;
-	a.size = sizeof a;
-	a.runtime = kSliceNs;
-	syscall(SYS_sched_setattr, 0, &a, 0);
-}
-
 void *run_service_thread(void *arg)
 {
 	auto &d = *static_cast<net_domain *>(arg);
-	ask_for_short_slices();
+	ask_for_short_slices(); // to answer beside a program that computes
 	uint32_t polled = 0;
 	uint64_t nap_ns = kNapLeastNs;
 	while (!d.thread_stop.load()) {
