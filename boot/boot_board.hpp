@@ -35,9 +35,10 @@
 
 namespace pgas::boot {
 
-constexpr uint64_t kBoardMagic = 0x3464726162736770; // "pgsbard4": also the version of this layout
-constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
-constexpr size_t kCellBytes = size_t{16} << 10;      // bytes that one PE moves in one round of an allgather
+// "pgsbard4": also the version of this layout, and of all else that oshtop reads (pgas_library_memory.hpp)
+constexpr uint64_t kBoardMagic = 0x3464726162736770;
+constexpr size_t kKvBytes = size_t{1} << 20;    // key-value arena of one PE
+constexpr size_t kCellBytes = size_t{16} << 10; // bytes that one PE moves in one round of an allgather
 constexpr const char *kOverwritten = "the board of this job was overwritten: some PE writes where it must not "
 				     "(a wild pointer?)";
 constexpr const char *kBoardEnv = "PGAS_BOOT"; // version:launcher pid:board fd:rank:cookie:job cookie

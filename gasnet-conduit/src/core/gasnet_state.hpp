@@ -29,6 +29,7 @@
 #include <vector>
 
 #include <pgas/pgas_counter.h>
+#include <pgas/pgas_library_memory.hpp>
 #include <pgas/pgas_open.h>
 
 #include <gasnet.h>
@@ -36,16 +37,12 @@
 namespace gasnet {
 
 // Multiples of every page size. Pages become memory when they are touched.
-constexpr size_t kTeamsAt = size_t{2} << 20;
-#ifdef __SANITIZE_THREAD__
-constexpr size_t kInternalBytes = size_t{128} << 20; // leaves a program a few GiB of addresses
-#else
-constexpr size_t kInternalBytes = size_t{1} << 30;
-#endif
+constexpr size_t kTeamsAt = pgas::kGasnetMemory.teams_off;
+constexpr size_t kInternalBytes = pgas::kGasnetMemory.internal_bytes;
 constexpr size_t kKindsBytes = 16384, kKindsAt = kTeamsAt - kKindsBytes; // see gasnet_kinds.hpp
 constexpr size_t kStagingAt = kInternalBytes / 4 * 3;
-constexpr size_t kToolAt = kInternalBytes - kInternalBytes / 8; // gasnet_profile.h
-constexpr size_t kHeadRoom = 128;                               // of an eager buffer, for word and arguments
+constexpr size_t kToolAt = pgas::kGasnetMemory.tool_off; // gasnet_profile.h
+constexpr size_t kHeadRoom = 128;                        // of an eager buffer, for word and arguments
 constexpr bool kThreads = GASNETI_THREADS;
 
 // Handlers 1 to 127 belong to the library.

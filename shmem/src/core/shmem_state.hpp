@@ -20,6 +20,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
 #include <pgas/pgas_counter.h>
+#include <pgas/pgas_library_memory.hpp>
 #include <pgas/pgas_open.h>
 
 #include <pthread.h>
@@ -75,9 +76,11 @@ struct part { // one of the two parts of the symmetric region: static data or he
 };
 
 // Address space for the library itself at the start of the heap. Only what teams use of it takes memory.
-constexpr size_t kInternalBytes = size_t{4} << 30;
-constexpr size_t kToolBytes = size_t{256} << 20; // of these, at the end: the memory of a tool (shmem_profile.h)
-constexpr int kLeaveLines = 64; // of teams' lines, at the start: for leaving (shmem_leave.cpp); the first is unused
+constexpr size_t kInternalBytes = pgas::kShmemMemory.internal_bytes;
+// of these, at the end: the memory of a tool (shmem_profile.h)
+constexpr size_t kToolBytes = kInternalBytes - pgas::kShmemMemory.tool_off;
+// of teams' lines, at the start: for leaving (shmem_leave.cpp); the first is unused
+constexpr int kLeaveLines = pgas::kShmemMemory.client_lines;
 constexpr size_t kAddressBytes = 160; // maximum length of an endpoint's address
 constexpr size_t kHostNameBytes = 32; // maximum length of a host's name in messages
 
