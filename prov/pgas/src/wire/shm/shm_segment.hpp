@@ -24,25 +24,10 @@
 
 #include "support/pgas_addr.hpp"
 #include "engine/pgas_completion.hpp"
+#include <pgas/pgas_segment.hpp>
 #include <pgas/pgas_types.h>
 
 namespace pgas {
-
-inline constexpr size_t kPage = 4096; // layout unit of our segments; the real page size is a multiple
-inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
-inline constexpr uint32_t kSegmentVersion = 6;
-enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
-
-struct segment_header {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t kind;
-	uint64_t bytes;
-	uint64_t nonce;      // random; addresses contain it, so a reused pid or fd number is detected
-	uint64_t start_time; // of the process, in clock ticks since boot
-	uint32_t pid;
-	uint32_t uid;
-};
 
 // --- domain segment --------------------------------------------------------------------------------------------------
 
@@ -97,8 +82,6 @@ static_assert(sizeof(segment_header) <= kPage);
 
 // --- endpoint segment ------------------------------------------------------------------------------------------------
 
-inline constexpr uint32_t kAttachMax = 1 << 16; // senders that one endpoint can know at a time
-
 // state: 0 free, otherwise the sender's pid; left: ring position at which it detached (0: still attached).
 struct attach_entry {
 	uint32_t state;
@@ -108,7 +91,7 @@ struct attach_entry {
 	uint64_t serial; // changes when another sender gets the entry
 	char name[kNameBytes];
 };
-static_assert(sizeof(attach_entry) == 128);
+static_assert(sizeof(attach_entry) == kAttachBytes);
 
 // claim: number of claims so far << 32 | attach index + 1 of the last claimer. The buffer is free if it was returned as
 // often (eager_area::returns). Senders write claims, one per line, and the owner writes returns, many per line: so a
@@ -119,44 +102,8 @@ struct eager_head {
 	static uint32_t count(uint64_t claim) { return static_cast<uint32_t>(claim >> 32); }
 	static uint32_t sender(uint64_t claim) { return static_cast<uint32_t>(claim) - 1; } // attach index
 };
-static_assert(sizeof(eager_head) == PGAS_CACHE_LINE);
+static_assert(sizeof(eager_head) == kEagerHeadBytes);
 inline constexpr uint32_t kReturnsPerLine = PGAS_CACHE_LINE / sizeof(uint32_t);
-
-struct ep_shared {
-	segment_header h;
-	uint64_t dom_nonce;
-	int32_t dom_fd;
-	uint32_t closed; // 1: the owner closed this endpoint
-	uint32_t eager_count;
-	uint32_t eager_bytes;
-	uint32_t slots;
-	uint16_t rem_wr_cntr; // remote counters bound to the endpoint
-	uint16_t rem_rd_cntr;
-};
-inline constexpr size_t kHeaderBytes = 65536; // whole pages on every machine: senders map them read-only
-static_assert(sizeof(ep_shared) <= kHeaderBytes);
-
-inline constexpr size_t kAttachHintOff = kHeaderBytes; // uint32_t: where a sender first tries to find a free entry
-inline constexpr size_t kAttachOff = kAttachHintOff + kPage;
-inline constexpr size_t kAnnexesOff = kAttachOff + sizeof(attach_entry) * kAttachMax;
-
-struct ep_layout {
-	size_t ring_off;
-	size_t eager_heads_off;
-	size_t eager_returns_off;
-	size_t eager_off;
-	size_t bytes;
-	static ep_layout of(uint32_t slots, uint32_t eager_count, uint32_t eager_bytes)
-	{
-		ep_layout l;
-		l.ring_off = round_up(kAnnexesOff + size_t{slots} * PGAS_ANNEX_BYTES, kPage);
-		l.eager_heads_off = round_up(l.ring_off + PGAS_RING_SLOTS_OFF + size_t{slots} * PGAS_SLOT_BYTES, kPage);
-		l.eager_returns_off = l.eager_heads_off + size_t{eager_count} * sizeof(eager_head);
-		l.eager_off = round_up(l.eager_returns_off + size_t{eager_count} * sizeof(uint32_t), kPage);
-		l.bytes = round_up(l.eager_off + size_t{eager_count} * eager_bytes, 65536);
-		return l;
-	}
-};
 
 // The sizes of an endpoint segment, as its owner wrote them: copied once, checked, and then trusted.
 struct ep_shape {
