@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 
 namespace pgas_tools {
@@ -101,6 +102,20 @@ bool note_places()
 	g.host_of = host_of;
 	g.my_host = host_of[g.my_pe];
 	return true;
+}
+
+void publish_names()
+{
+	char *const begin = reinterpret_cast<char *>(g.mine) + kNamesAt;
+	size_t used = 0;
+	for (uint32_t id = 0; strcmp(call_text(id), "?") != 0; id++) {
+		const size_t bytes = strlen(call_text(id)) + 1;
+		if (used + bytes > kEventsAt - kNamesAt)
+			break;
+		memcpy(begin + used, call_text(id), bytes);
+		used += bytes;
+	}
+	g.mine->head.names_bytes = static_cast<uint32_t>(used);
 }
 
 void forget_places()

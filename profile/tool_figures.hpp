@@ -65,8 +65,8 @@ struct head {
 	uint64_t in_team;            // the team's handle, in a collective
 	uint32_t in_team_pes;
 	uint32_t in_how; // as in struct event, or kForLock; without a place: the call that began what it waits for, + 1
-	uint32_t in_size; // of the word that it waits for
-	uint32_t pad_;
+	uint32_t in_size;                   // of the word that it waits for
+	uint32_t names_bytes;               // of the names of all calls in the room, which oshtop reads; 0: none
 	uint64_t held[kLocksMost];          // places of locks that it holds, + 1; 0: none
 	uint64_t look_asked, look_answered; // for tool_hang.cpp: numbers of reports
 	uint64_t events, dropped;           // in the timeline
@@ -87,8 +87,9 @@ struct event {
 	uint8_t thread;
 	uint8_t how; // SHMEM_SIGNAL_*, or for a wait SHMEM_CMP_*
 };
-constexpr size_t kEventsAt = size_t{1} << 20; // in the room
-static_assert(sizeof(figures) <= kEventsAt && sizeof(event) == 48);
+constexpr size_t kNamesAt = size_t{512} << 10; // in the room: call_text(0), a zero byte, call_text(1), ...
+constexpr size_t kEventsAt = size_t{1} << 20;  // in the room
+static_assert(sizeof(figures) <= kNamesAt && sizeof(event) == 48);
 
 // --- this process ----------------------------------------------------------------------------------------------------
 
@@ -132,6 +133,8 @@ void count_time(uint32_t row, uint64_t ns);
 // Finds out the host of each PE, and which PE collects; my_pe and n_pes are known. False: out of memory.
 bool note_places();
 void forget_places();
+// Writes the names of all calls into the room, once, for whoever reads the figures from outside of the job.
+void publish_names();
 
 // tool_ending.cpp: reports the figures of a job that ends early
 void ending_prepare(bool exit_is_early); // exit_is_early: exit() with a status is an early end

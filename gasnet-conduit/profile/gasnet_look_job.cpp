@@ -89,6 +89,7 @@ void joined()
 		g.events = reinterpret_cast<event *>(g_facts.room + kEventsAt);
 		g.room_for_events = std::min<uint64_t>(g.wish.events, (g_facts.room_bytes - kEventsAt) / sizeof(event));
 	}
+	publish_names();
 	h.begin_ns = now_ns();
 	pgas_store_release(&h.magic, kMagic); // pairs with load_acquire in read_near()
 	ending_prepare(false);

@@ -269,6 +269,7 @@ void joined()
 		const size_t end = g.wish.check ? kRaceAt : bytes;
 		g.room_for_events = std::min<uint64_t>(g.wish.events, (end - kEventsAt) / sizeof(event));
 	}
+	publish_names();
 	note_heap();
 	h.begin_ns = now_ns();
 	pgas_store_release(&h.magic, kMagic); // pairs with load_acquire in read_near()
