@@ -26,7 +26,7 @@ loaded() { # commands, in a shell that has nothing but PATH and env.sh
 }
 for shell in sh bash dash; do
 	command -v $shell >/dev/null || { not_run "$shell: it is not here"; continue; }
-	loaded 'for tool in oshcc oshc++ oshCC oshcxx oshfort oshrun shmemrun shmem-info shmem-tune \
+	loaded 'for tool in oshcc oshc++ oshCC oshcxx oshfort oshrun shmemrun oshtop shmem-info shmem-tune \
 		gasnetrun_pgas; do
 		command -v $tool; test -x "$(command -v $tool)"; done' &&
 		! grep -v "^$top/bin/" "$work/out"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Files that call each other in a circle can only be read together, and changed together. For each library, and for
-# oshrun, this counts the files in the largest circle, from the symbols of the built objects, and compares the count
-# with tests/circles.txt. Files in rooms of one src/ count as one folder. A circle may only shrink.
-# See tests/check_circles.sh --help.
+# Files that call each other in a circle can only be read together, and changed together. For each library, for oshrun
+# and oshtop, this counts the files in the largest circle, from the symbols of the built objects, and compares the count
+# with tests/circles.txt. Files in rooms of one src/ count as one folder. A circle may only shrink. See
+# tests/check_circles.sh --help.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 build=${abs_top_builddir:-$here/../build}
@@ -62,8 +62,8 @@ circles() {
 	}'
 }
 
-# Prints the symbols of all objects of the libraries and of oshrun. Of a source that was built several times, only one
-# object counts.
+# Prints the symbols of all objects of the libraries, of oshrun and of oshtop. Of a source that was built several times,
+# only one object counts.
 symbols() {
 	local object source folder
 	while read -r object; do
@@ -77,7 +77,7 @@ symbols() {
 			'$2 == "T" || $2 == "U" { print folder, file, $2, $1 }'
 	done < <(find "$build" \( -path '*/.libs/libpgas_la-*.o' -o -path '*/.libs/libsma_la-*.o' \
 		-o -path '*/.libs/libgasnet_all_par_la-*.o' -o -path '*/.libs/libpgas_*_la-*.o' \
-		-o -name 'oshrun-*.o' \) | sort)
+		-o -name 'oshrun-*.o' -o -name 'oshtop-*.o' \) | sort)
 }
 
 largest() {

@@ -67,7 +67,7 @@ fi
 
 sh "$here/check_names.sh" --self-test || { echo "the check of names does not work"; exit 1; }
 files=$(find base bench boot counters devices examples gasnet-conduit instr-count launch profile prov shmem teams \
-	tests -name '*.[ch]pp' -o -name '*.[ch]')
+	tests top -name '*.[ch]pp' -o -name '*.[ch]')
 [ "$(echo "$files" | wc -l)" -ge 500 ] || { echo "the sources were not found"; exit 1; }
 # shellcheck disable=SC2086  # one argument each
 found=$(prepositions $files | grep -Ev "$allowed")
