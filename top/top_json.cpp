@@ -87,7 +87,8 @@ std::string make_json(const view &v, const options &opts)
 	out.line().end_array();
 	out.line().key("meetings").begin_array();
 	for (const meeting &one : v.meetings) {
-		out.begin_object().member("what", one.what).member("awaited_count", one.awaited_count);
+		out.begin_object().member("what", one.what).member("certain", one.is_certain);
+		out.member("awaited_count", one.awaited_count);
 		add_numbers(out, "waiting", one.waiting);
 		add_numbers(out, "awaited", one.awaited);
 		out.end_object();

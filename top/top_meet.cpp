@@ -100,6 +100,20 @@ void add_tree(const sample &now, uint64_t last, std::vector<meeting> &found)
 		found.push_back(std::move(one));
 }
 
+// Nodes of GASNet notify a barrier, and wait for it later, or at once.
+void add_notified(const sample &now, std::vector<meeting> &found)
+{
+	std::vector<uint64_t> notified;
+	for (const pe_sample &pe : now.pes) {
+		if (pe.memory.kind != &pgas::kGasnetMemory)
+			return;
+		notified.push_back(pe.memory.gasnet_barriers);
+	}
+	add_if_waiting("barrier", notified, found);
+	for (meeting &one : found)
+		one.is_certain = false;
+}
+
 std::vector<uint64_t> posted(const sample &s)
 {
 	std::vector<uint64_t> numbers;
@@ -140,6 +154,7 @@ std::vector<meeting> find_meetings(const sample &now)
 	const bool all_seen = std::all_of(now.pes.begin(), now.pes.end(), is_seen);
 	const uint64_t released = now.pes[0].memory.team.released;
 	if (!all_seen) {
+		add_notified(now, found);
 		add_of_host(now, found);
 		return found;
 	}

@@ -9,13 +9,14 @@ namespace oshtop {
 
 struct meeting {
 	const char *what = "";    // "barrier", "collective"
-	std::vector<int> waiting; // PEs that certainly wait in it
+	std::vector<int> waiting; // PEs that have come
+	bool is_certain = true;   // these wait now; a barrier of GASNet may be notified long before
 	std::vector<int> awaited; // PEs that have not come; empty: not known which
 	size_t awaited_count = 0; // their number, if it is known
 	uint64_t since_ns = 0;    // when this was first seen
 	bool operator==(const meeting &o) const
 	{
-		return what == o.what && waiting == o.waiting && awaited == o.awaited &&
+		return what == o.what && is_certain == o.is_certain && waiting == o.waiting && awaited == o.awaited &&
 		       awaited_count == o.awaited_count;
 	}
 };

@@ -146,6 +146,10 @@ std::string sentence_of(const meeting &one, size_t pes)
 {
 	const char *verb = one.waiting.size() == 1 ? " waits" : " wait";
 	const std::string place = std::string(" in a ") + one.what + " of all PEs";
+	if (!one.is_certain)
+		return pes_text(one.waiting) + (one.waiting.size() == 1 ? " has" : " have") + " notified a " +
+		       one.what + " that " + pes_text(one.awaited) +
+		       (one.awaited.size() == 1 ? " has not" : " have not");
 	if (one.waiting.empty())
 		return std::to_string(pes - one.awaited_count) + " of " + std::to_string(pes) + " PEs wait" + place +
 		       " for the others";
@@ -161,7 +165,7 @@ void add_meetings(view &v, uint64_t now_ns)
 		if (!has_sentences)
 			v.sentences.push_back(sentence_of(one, v.pes) + ", for " + time_text(seconds) + " or more");
 		for (row &line : v.rows) {
-			if (!std::binary_search(one.waiting.begin(), one.waiting.end(), line.rank))
+			if (!one.is_certain || !std::binary_search(one.waiting.begin(), one.waiting.end(), line.rank))
 				continue;
 			line.is_waiting = true;
 			if (line.place.empty())

@@ -23,7 +23,7 @@ bool contains(const std::string &text, const char *part)
 // As in tool_families.def and gasnet_look_names.def: waits, barriers, syncs, quiet, fence, locks.
 bool is_waiting_call(const std::string &name)
 {
-	for (const char *part : {"wait", "Wait", "barrier", "Barrier", "sync", "quiet", "fence", "set_lock"})
+	for (const char *part : {"wait", "Wait", "BLOCK", "barrier", "Barrier", "sync", "quiet", "fence", "set_lock"})
 		if (contains(name, part))
 			return true;
 	return false;

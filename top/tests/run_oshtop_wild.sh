@@ -37,7 +37,7 @@ for what in plan slots memory sizes board; do
 	seed=1 before=$failures
 	looked=0
 	while [ $seed -le "$seeds" ]; do
-		"$wild" $what $seed >"$work/wild" 2>&1 &
+		"$wild" $what $seed "$(printf '\033[31mwild\nred\377\177')" >"$work/wild" 2>&1 &
 		pid=$!
 		at_exit "kill -9 $pid 2>/dev/null"
 		within 100 grep -q ready "$work/wild" || fail "$what, seed $seed: it does not start"

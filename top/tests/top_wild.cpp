@@ -3,7 +3,7 @@
 // A job out of its mind, for oshtop: a process with a board like that of oshrun, and PEs with memory like that of
 // OpenSHMEM and GASNet, all of which is full of random bytes.
 //
-//	top_wild WHAT SEED
+//	top_wild WHAT SEED [text that its command line has]
 //
 //	plan      random bytes everywhere, the plan of the board among them
 //	slots     a good plan, and random bytes in all the rest of the board
@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <csignal>
+#include <cstring>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -77,7 +78,9 @@ void put_figures(int fd, const pgas::library_memory &kind)
 	if (g_random() % 4 == 0)
 		return;
 	put(fd, kind.tool_off + offsetof(head, magic), &pgas_tools::kMagic, sizeof pgas_tools::kMagic);
-	const uint32_t call = static_cast<uint32_t>(g_random() >> (32 + g_random() % 32));
+	const uint32_t names = g_random() % 4 ? 65536 : static_cast<uint32_t>(g_random());
+	put(fd, kind.tool_off + offsetof(head, names_bytes), &names, sizeof names);
+	const uint32_t call = g_random() % 2 ? 1 + g_random() % 64 : static_cast<uint32_t>(g_random());
 	put(fd, kind.tool_off + offsetof(head, in_call), &call, sizeof call);
 	const uint32_t members = g_random() % 2 ? kPes : static_cast<uint32_t>(g_random());
 	put(fd, kind.tool_off + offsetof(head, in_team_pes), &members, sizeof members);
@@ -191,7 +194,7 @@ int main(int argc, char **argv)
 		return 2;
 	const std::string what = argv[1];
 	g_random.seed(static_cast<uint64_t>(atoi(argv[2])));
-	if (argc > 3)
+	if (argc > 3 && strcmp(argv[3], "pe") == 0)
 		run_pe(what);
 	const board_plan plan = make_plan();
 	const int board = make_file("oshrun-board", plan.board_bytes);
