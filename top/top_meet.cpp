@@ -34,14 +34,17 @@ leaders find_leaders(const sample &s)
 	return found;
 }
 
-// In a two-level sync: the number that this PE has set in the first PE of its host.
-uint64_t said_to_leader(const pe_sample &pe, const leaders &first)
+// In a two-level sync a PE tells the first one of its host that it has come.
+bool is_told(const pe_sample &pe, const leaders &first)
 {
 	const auto item = pe.is_here ? first.find(pe.host) : first.end();
-	const auto rank = static_cast<size_t>(pe.rank);
-	return item != first.end() && rank < item->second->memory.team.from_host.size()
-		       ? item->second->memory.team.from_host[rank]
-		       : 0;
+	return item != first.end() && item->second != &pe &&
+	       static_cast<size_t>(pe.rank) < item->second->memory.team.from_host.size();
+}
+
+uint64_t said_to_leader(const pe_sample &pe, const leaders &first)
+{
+	return is_told(pe, first) ? first.at(pe.host)->memory.team.from_host[static_cast<size_t>(pe.rank)] : 0;
 }
 
 // In a tree sync: the number that this PE has set in its parent, when it and all below it had come.
@@ -134,30 +137,41 @@ void add_central(const sample &now, std::vector<meeting> &found)
 	found.push_back(std::move(one));
 }
 
-// On several hosts: the PEs of this one that the first PE of the host has not released. Those of other hosts are not
-// seen, and neither is whether the first one has come.
+// A sync of several hosts, or of one that plays several. In it the first PEs of the hosts notify one another by words
+// that mean something else in a dissemination of all.
+bool is_two_level(const sample &s)
+{
+	const std::vector<uint64_t> &said = s.pes[0].memory.team.from_host;
+	return s.has_hosts || std::any_of(said.begin(), said.end(), [](uint64_t number) { return number > 0; });
+}
+
+// The PEs that the first PE of their host has not released. Of the other PEs those are awaited that have not told it;
+// whether the first ones have come is not seen.
 void add_of_host(const sample &now, std::vector<meeting> &found)
 {
 	const leaders first = find_leaders(now);
 	meeting one;
 	one.what = "barrier";
-	for (const pe_sample &pe : now.pes)
-		if (is_seen(pe) && said_to_leader(pe, first) > pe.memory.team.host_released)
+	uint64_t last = 0;
+	for (const pe_sample &pe : now.pes) {
+		const uint64_t number = said_to_leader(pe, first);
+		if (is_seen(pe) && number > pe.memory.team.host_released)
 			one.waiting.push_back(pe.rank);
+		last = std::max(last, number);
+	}
+	for (const pe_sample &pe : now.pes)
+		if (const uint64_t number = said_to_leader(pe, first);
+		    is_seen(pe) && is_told(pe, first) && number < last && number <= pe.memory.team.host_released)
+			one.awaited.push_back(pe.rank);
+	one.awaited_count = one.awaited.size();
 	if (!one.waiting.empty())
 		found.push_back(std::move(one));
 }
 
-std::vector<meeting> find_meetings(const sample &now)
+// All PEs are on this host, and seen.
+void add_sync(const sample &now, std::vector<meeting> &found)
 {
-	std::vector<meeting> found;
-	const bool all_seen = std::all_of(now.pes.begin(), now.pes.end(), is_seen);
 	const uint64_t released = now.pes[0].memory.team.released;
-	if (!all_seen) {
-		add_notified(now, found);
-		add_of_host(now, found);
-		return found;
-	}
 	std::vector<uint64_t> entered;
 	uint64_t last = 0, last_in_tree = 0;
 	for (size_t rank = 0; rank < now.pes.size(); rank++) {
@@ -170,7 +184,19 @@ std::vector<meeting> find_meetings(const sample &now)
 		add_tree(now, last_in_tree, found);
 	else if (found.empty() && last > std::max(last_in_tree, released))
 		add_if_waiting("barrier", entered, found);
-	if (found.empty())
+}
+
+std::vector<meeting> find_meetings(const sample &now)
+{
+	std::vector<meeting> found;
+	const bool all_seen = std::all_of(now.pes.begin(), now.pes.end(), is_seen);
+	if (!all_seen)
+		add_notified(now, found);
+	if (!all_seen || is_two_level(now))
+		add_of_host(now, found);
+	else
+		add_sync(now, found);
+	if (found.empty() && all_seen)
 		add_if_waiting("collective", posted(now), found);
 	return found;
 }

@@ -118,7 +118,7 @@ void sampler::add_board(const board &one, sample &now)
 		if (!has_all && !first)
 			first = rank;
 		if (pe.pid)
-			look_at(pe, first == rank);
+			look_at(pe, first == rank || rank == 0);
 	}
 }
 
@@ -135,6 +135,7 @@ sample sampler::take()
 		if (one.plan().size != size())
 			continue;
 		now.is_alive |= one.alive();
+		now.has_hosts |= one.plan().local_size < size();
 		now.is_intact &= one.intact();
 		now.generation = std::max(now.generation, one.head().generation);
 		add_board(one, now);

@@ -24,6 +24,7 @@ struct sample {
 	uint64_t ns = 0;            // when it was taken
 	std::vector<pe_sample> pes; // of all ranks
 	uint32_t generation = 0;    // barriers of the start-up exchange
+	bool has_hosts = false;     // the job has PEs of several hosts
 	bool is_intact = true;
 	bool is_alive = false; // an oshrun of the job runs
 };

@@ -154,7 +154,7 @@ std::string sentence_of(const meeting &one, size_t pes)
 		return std::to_string(pes - one.awaited_count) + " of " + std::to_string(pes) + " PEs wait" + place +
 		       " for the others";
 	return pes_text(one.waiting) + verb + place + " for " +
-	       (one.awaited.empty() ? "PEs that oshtop does not see from here" : pes_text(one.awaited));
+	       (one.awaited.empty() ? "PEs that cannot be told from here" : pes_text(one.awaited));
 }
 
 void add_meetings(view &v, uint64_t now_ns)

@@ -159,6 +159,11 @@ grep -q '"pes": 3, "pes_here": 3, "hosts": 2,' "$json" && grep -q '{"pe": 0, "ho
 check "all of them"
 end_well
 rm -f "$go"
+start --launch-agent "$agent" -H a:2,b:2 -x SHMEM_FAKE_HOSTS=2x2 -x SHMEM_BARRIER_ALGORITHM=auto "$probe" barrier \
+	"$go" 0 2 0
+seen '"waiting": \[1\], "awaited": \[3\]' "a barrier of two hosts"
+end_well
+rm -f "$go"
 # shellcheck disable=SC2016  # for the shell of each PE
 start -n 2 sh -c '"$0" "$@"; exit $?' "$probe" alone "$go" 1048576 0 0
 seen '{"pe": 1, .*"heap_touched_bytes": 1[0-9]*,' "PEs below shells"

@@ -37,6 +37,7 @@ for what in plan slots memory sizes board; do
 	seed=1 before=$failures
 	looked=0
 	while [ $seed -le "$seeds" ]; do
+		: >"$work/wild" # the last one was ready
 		"$wild" $what $seed "$(printf '\033[31mwild\nred\377\177')" >"$work/wild" 2>&1 &
 		pid=$!
 		at_exit "kill -9 $pid 2>/dev/null"

@@ -137,9 +137,21 @@ void test_two_levels(void **)
 				s.pes[rank].memory.team.host_released = released;
 		};
 	};
-	assert_string_equal(meet(6, said({0, 4, 3, 0, 0, 0}, 3)).c_str(), "barrier: 1 for 0 others");
+	assert_string_equal(meet(6, said({0, 4, 3, 0, 0, 0}, 3)).c_str(), "barrier: 1 for 2");
+	assert_string_equal(meet(6, said({0, 4, 4, 0, 0, 0}, 3)).c_str(), "barrier: 1-2 for 0 others");
 	assert_string_equal(meet(6, said({0, 4, 4, 0, 0, 0}, 4)).c_str(), "");
 	assert_string_equal(meet(6, said({}, 4)).c_str(), "");
+	// both hosts are this machine, and their first PEs, 0 and 2, notify one another
+	assert_string_equal(meet(4,
+				 [](sample &s, int) {
+					 s.has_hosts = true;
+					 s.pes[2].host = s.pes[3].host = 1;
+					 s.pes[0].memory.team.from_host = {0, 4, 0, 0};
+					 s.pes[2].memory.team.from_host = {0, 0, 0, 3};
+					 s.pes[1].memory.team.host_released = s.pes[3].memory.team.host_released = 3;
+					 s.pes[2].memory.team.from_previous = 4;
+				 }).c_str(),
+			    "barrier: 1 for 3");
 	sample s = make_sample(6, 1);
 	said({0, 4, 4, 0, 0, 0}, 3)(s, 0);
 	assert_int_equal(read_progress(s).syncs[1], 4);
