@@ -33,13 +33,12 @@ void line_up(team &t, channels &c)
 
 uint32_t block_lines(int n)
 {
-	return lines_of_collectives(n) + static_cast<uint32_t>(channels_of(n) * (kSlots + 1));
+	const size_t landings = g_job.has_landings ? static_cast<size_t>(n) : 0;
+	return lines_of_collectives(n) + static_cast<uint32_t>(channels_of(n) * (kSlots + 1) + landings);
 }
 
 void channels_open(team &t)
 {
-	if (!g_job.lanes)
-		return;
 	const size_t count = channels_of(t.size);
 	auto *c = new (std::nothrow) channels;
 	uint64_t *numbers = c ? static_cast<uint64_t *>(malloc(((2 + kSlots) * count + 1) * sizeof(uint64_t)))
@@ -50,6 +49,7 @@ void channels_open(team &t)
 	c->slots = count * kSlots;
 	c->sent = numbers;
 	c->received = numbers + count;
+	c->pushes = c->pushed = t.first;
 	c->out = numbers + 2 * count;
 	std::fill(numbers, numbers + (2 + kSlots) * count, t.first);
 	if (t.hosts > 1 && !is_in_order_of_hosts(t))
@@ -75,7 +75,7 @@ uint64_t channels_highest(const team &t)
 		return 0;
 	const size_t count = 2 * channels_of(t.size);
 	const uint64_t *numbers = t.channel->sent; // received follows sent in the same array
-	return count ? *std::max_element(numbers, numbers + count) : 0;
+	return std::max(t.channel->pushes, count ? *std::max_element(numbers, numbers + count) : 0);
 }
 
 } // namespace pgas::teams

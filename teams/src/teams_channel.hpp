@@ -39,6 +39,8 @@ struct channels {
 	uint64_t *sent = nullptr, *received = nullptr; // by channel: the highest number assigned
 	uint64_t *out = nullptr;                       // by slot: the numbers last read from the readers' words
 	int *orders = nullptr;                         // memory of the lanes' arrays
+	// symmetric memory: the numbers of the operations that write to all members' dests
+	uint64_t pushes = 0, pushed = 0; // the highest assigned, the highest whose data and numbers are out
 };
 
 inline int levels_of(int n)
@@ -55,11 +57,11 @@ inline size_t channels_of(int n)
 // Lines of staging memory that a team of n needs.
 inline uint32_t staging_lines(int n, bool with_staging)
 {
-	return static_cast<uint32_t>((channels_of(n) * kSlots * kPieceBytes + (with_staging ? kStagingBytes : 0)) /
-				     kLine);
+	const size_t pieces = g_job.has_pieces ? channels_of(n) * kSlots * kPieceBytes : 0;
+	return static_cast<uint32_t>((pieces + (with_staging ? kStagingBytes : 0)) / kLine);
 }
 
-void channels_open(team &t); // numbers, block and staging memory must be set
+void channels_open(team &t); // numbers, block and staging memory must be set; members may open at different times
 void channels_close(team &t);
 uint64_t channels_highest(const team &t); // the highest number in any line
 
@@ -102,6 +104,11 @@ static_assert(kSlots * sizeof(uint64_t) == kLine);
 inline uint64_t *taken_words(const team &t, int channel)
 {
 	return &(channel_lines(t) + t.channel->slots + channel)->number;
+}
+// Where a member says that what it pushes into my dest has arrived: the number of the push. Behind the channels' lines.
+inline line *landing_line(const team &t, int source)
+{
+	return channel_lines(t) + t.channel->slots + t.channel->slots / kSlots + source;
 }
 inline char *piece_of(const team &t, int member, int channel, uint64_t number)
 {

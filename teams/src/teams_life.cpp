@@ -278,7 +278,8 @@ outcome predefine(team &t, const int *ranks, int count)
 	}
 	t.block = arena_address(s.line); // before derive(), which computes members' blocks from it
 	derive(t);
-	channels_open(t);
+	if (g_job.nonblocking == nonblocking_kind::any_memory)
+		channels_open(t);
 	t.magic = kTeamLive;
 	t.next = g_job.predefined;
 	g_job.predefined = &t;
@@ -300,7 +301,10 @@ outcome open(const client &c, team &world)
 		g_job.reach_of_rank[rank] = kReachAsk;
 	}
 	const bool one_host = std::all_of(c.hosts, c.hosts + size, [&](uint64_t host) { return host == *c.hosts; });
-	g_job.lanes = !c.nonblocking ? 0 : one_host ? 1 : 2;
+	const bool any_memory = c.nonblocking == nonblocking_kind::any_memory;
+	g_job.lanes = c.nonblocking == nonblocking_kind::none ? 0 : any_memory && !one_host ? 2 : 1;
+	g_job.has_pieces = any_memory || !one_host;
+	g_job.has_landings = c.nonblocking == nonblocking_kind::symmetric;
 	const outcome got = predefine(world, ranks, c.size);
 	free(ranks);
 	g_job.world_hosts = world.hosts;

@@ -152,8 +152,13 @@ bool run_step(operation &op, fiber &fib, step &s)
 	case act::unpack:
 		copy_packed(op, s, where, src);
 		break;
-	default:
+	case act::pick:
+	case act::place:
+	case act::place_back:
 		rearrange(op, s, where, src);
+		break;
+	default:
+		return op.run_more(op, fib, s, where, src, bytes);
 	}
 	return true;
 }
@@ -196,7 +201,7 @@ void note_awaited(operation &op)
 		return;
 	const fiber &fib = op.fibers[is_over(op, op.fibers[0])];
 	const step &s = op.steps[fib.current];
-	if (s.what != act::receive && s.what != act::fold)
+	if (s.what != act::receive && s.what != act::fold && s.what != act::stored)
 		return;
 	op.awaits = &message_line(*op.t, s.channel, s.number)->number;
 	op.awaited = s.number;
@@ -256,9 +261,13 @@ engine_lock::~engine_lock()
 		pthread_mutex_unlock(&g_engine.mutex);
 }
 
-void require_channels(const team &t)
+void require_channels(team &t)
 {
-	if (!t.channel)
+	if (t.channel)
+		return;
+	if (g_job.nonblocking == nonblocking_kind::symmetric)
+		channels_open(t);
+	else
 		fail("collective", "this team has no channels");
 }
 
@@ -403,6 +412,30 @@ operation *barrier_of(team &t)
 }
 
 } // namespace
+
+void discard_operations()
+{
+	const auto drop = [](operation *&list) {
+		while (operation *op = list) {
+			list = op->next;
+			free(op->temp);
+			free(op);
+		}
+	};
+	drop(g_engine.head);
+	drop(g_engine.spare);
+	g_engine.tail = nullptr;
+	pgas_store_relaxed(&g_in_flight, 0u);
+}
+
+bool has_operations(const team &t)
+{
+	const engine_lock lock;
+	for (const operation *op = g_engine.head; op; op = op->next)
+		if (op->t == &t)
+			return true;
+	return false;
+}
 
 bounded::bounded(team &t, bounds wanted) : b(wanted)
 {

@@ -25,7 +25,16 @@ enum class act : uint8_t {
 	place,      // the reverse
 	place_back, // the same, where distances are backward
 	pack,       // packs blocks of `source` whose distance has a bit into `where`
-	unpack
+	unpack,
+	// in symmetric memory: teams_nb_symmetric.cpp
+	store,      // sends a stretch of memory into the same place of the peer's dest; one message says so
+	stored,     // receives that message
+	pull,       // `where`, from the peer's copy of `source`
+	push,       // my blocks into all members' dests; when what was to be pushed earlier has been
+	pushed,     // all members' blocks are in my dest
+	fold_share, // my share of all members' sources into all members' dests
+	length,     // my length into `where`
+	place_push  // from all members' lengths at `source`: where my block begins
 };
 enum class buffer : uint8_t { source, dest, temp };
 
@@ -50,6 +59,17 @@ struct fiber {
 
 constexpr size_t kMostSteps = 4 * kMostLevels + 8;
 
+// What an operation in symmetric memory pushes to each member.
+struct push_plan {
+	uint64_t number = 0; // of the push
+	size_t count = 0, size = 0;
+	ptrdiff_t dst = 1, sst = 1; // distances between elements
+	size_t dest_offset = 0;     // of my block
+	bool same = false;          // every member gets the same block
+	copying how = copying::cached;
+	const char *routine = nullptr; // collect: it checks the length of dest
+};
+
 struct operation {
 	operation *next = nullptr, *prev = nullptr; // in progress, or spare
 	operation *then = nullptr;                  // begins when this one is over
@@ -67,6 +87,9 @@ struct operation {
 	const uint64_t *awaits = nullptr;
 	uint64_t awaited = 0;
 	folding f;
+	push_plan plan;
+	// runs steps from act::store on; true: the step is over
+	bool (*run_more)(operation &op, fiber &fib, step &s, char *where, char *src, size_t bytes) = nullptr;
 	fiber fibers[2];
 	step steps[kMostSteps];
 };
@@ -81,7 +104,9 @@ inline void fold_message(const folding &f, char *acc, const char *left, char *me
 
 // --- making programs -------------------------------------------------------------------------------------------------
 
-void require_channels(const team &t); // fails if there are none; call before anything accesses them
+// Fails if there are none; call before anything accesses them. In symmetric memory the first operation of a team opens
+// them, under the engine's lock.
+void require_channels(team &t);
 // A new one for a team of several, complete except for steps. The engine's lock is held from here to launch().
 operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment);
 void reserve_temp(operation &op, size_t bytes);
@@ -94,6 +119,8 @@ void add_receive(operation &op, int lane, direction dir, int level, buffer dst, 
 void add_fold(operation &op, int lane, direction dir, int level, buffer acc, buffer left);
 void add_here(operation &op, act what, buffer where, buffer src, int base_or_bit, size_t bytes);
 void add_barrier(operation &op);
+
+void add_gather_all(operation &op, buffer dst, size_t dst_offset, size_t bytes); // after a step that fills temp's start
 
 class engine_lock {
 public:

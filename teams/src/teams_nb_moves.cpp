@@ -99,6 +99,27 @@ operation *start_gather(team &t, void *dest, const void *source, size_t bytes, i
 	return within.launch(op);
 }
 
+// Step 0 has put my own block at the start of temp; the others arrive behind it, and end in the order of members.
+void add_gather_all(operation &op, buffer dst, size_t dst_offset, size_t bytes)
+{
+	const team &t = *op.t;
+	const auto n = static_cast<size_t>(t.size);
+	const int levels = t.channel->levels;
+	const auto blocks = [&](int level) { return std::min(size_t{1} << level, n - (size_t{1} << level)) * bytes; };
+	// steps 0 to levels: the data for round l is there when I have received in the rounds before
+	for (int level = 0; level < levels; level++) {
+		add_send(op, 0, back, level, buffer::temp, 0, blocks(level));
+		op.steps[op.step_count - 1].needs = static_cast<uint8_t>(levels + 1 + level);
+	}
+	begin_second_fiber(op); // step levels + 1 + l receives in round l
+	for (int level = 0; level < levels; level++)
+		add_receive(op, 0, back, level, buffer::temp, bytes << level, blocks(level));
+	add_here(op, act::place, dst, buffer::temp, place_of(t.channel->lanes[0], t.me), bytes);
+	step &last = op.steps[op.step_count - 1];
+	last.offset = dst_offset;
+	last.needs = 1; // until my own block is there
+}
+
 operation *start_gather_all(team &t, void *dest, const void *source, size_t bytes, bounds b)
 {
 	if (copy_if_alone(t, dest, source, bytes))
@@ -106,21 +127,9 @@ operation *start_gather_all(team &t, void *dest, const void *source, size_t byte
 	const engine_lock lock;
 	const bounded within(t, b);
 	operation *op = new_move_operation(t, dest, source);
-	const auto n = static_cast<size_t>(t.size);
-	const int levels = t.channel->levels;
-	const auto blocks = [&](int level) { return std::min(size_t{1} << level, n - (size_t{1} << level)) * bytes; };
-	reserve_temp(*op, n * bytes);
-	// steps 0 to levels: the data for round l is there when I have received in the rounds before
+	reserve_temp(*op, static_cast<size_t>(t.size) * bytes);
 	add_here(*op, act::copy, buffer::temp, buffer::source, 0, bytes);
-	for (int level = 0; level < levels; level++) {
-		add_send(*op, 0, back, level, buffer::temp, 0, blocks(level));
-		op->steps[op->step_count - 1].needs = static_cast<uint8_t>(levels + 1 + level);
-	}
-	begin_second_fiber(*op); // step levels + 1 + l receives in round l
-	for (int level = 0; level < levels; level++)
-		add_receive(*op, 0, back, level, buffer::temp, bytes << level, blocks(level));
-	add_here(*op, act::place, buffer::dest, buffer::temp, place_of(t.channel->lanes[0], t.me), bytes);
-	op->steps[op->step_count - 1].needs = 1; // until my own block is there
+	add_gather_all(*op, buffer::dest, 0, bytes);
 	return within.launch(op);
 }
 

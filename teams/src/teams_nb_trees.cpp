@@ -8,42 +8,11 @@
 // each other host once, if all hosts have the same number of members. The root's data goes up the tree to the base on
 // its way, and a result comes down to it. A reduction to all goes up to the base and down again, separately for each
 // segment.
-#include "teams_nb.hpp"
+#include "teams_nb_tree.hpp"
 
 #include <algorithm>
 
 namespace pgas::teams {
-namespace {
-
-int low_level(int r) // the level of the channel to the parent; r is not 0
-{
-	return __builtin_ctz(static_cast<unsigned>(r));
-}
-int high_level(int r)
-{
-	return 31 - __builtin_clz(static_cast<unsigned>(r));
-}
-
-struct tree {
-	int lane, n, r;
-	int top; // children are at levels below
-
-	tree(const team &t, int which_lane, int base)
-		: lane(which_lane), n(t.size), r((place_of(t.channel->lanes[which_lane], t.me) - base + n) % n),
-		  top(r ? low_level(r) : t.channel->levels)
-	{
-	}
-	bool has_child(int level) const { return r + (1 << level) < n; }
-	bool is_leaf() const { return top == 0 || !has_child(0); }
-	// is q in my subtree, me included?
-	bool holds(int q) const { return r == 0 || (q >= r && q < r + (1 << top)); }
-};
-
-int base_for(const team &t, int root)
-{
-	const lane &l = t.channel->lanes[0];
-	return place_of(l, t.hosts > 1 ? t.leaders[t.host[root]] : root);
-}
 
 // Sends member q's data to all members' dests; on q itself the data is in `src`.
 void add_broadcast(operation &op, const tree &node, int q, buffer src)
@@ -61,6 +30,8 @@ void add_broadcast(operation &op, const tree &node, int q, buffer src)
 		if (node.has_child(level) && level != toward)
 			add_send(op, node.lane, onward, level, mine, 0, kSegment);
 }
+
+namespace {
 
 // Reduces my subtree into acc and sends it to my parent. acc is not used when I have no children.
 void add_reduce(operation &op, const tree &node, buffer acc)
@@ -180,8 +151,8 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 			memmove(dest, source, bytes);
 		return nullptr;
 	}
-	require_channels(t);
 	const engine_lock lock;
+	require_channels(t);
 	// unless hosts are out of order, both lanes are in the order of members
 	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
 	const int base = everywhere || f.ordered ? 0 : base_for(t, root);

@@ -170,7 +170,8 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 	t->staging_lines = mine.staging_lines;
 	t->pieces_at = wants_staging(g_job.world_hosts) ? kStagingBytes : 0;
 	set_numbers(*t, first);
-	channels_open(*t);
+	if (g_job.nonblocking == nonblocking_kind::any_memory)
+		channels_open(*t);
 	t->magic = kTeamLive;
 	*out = t;
 	return 0;

@@ -124,7 +124,7 @@ teams::client client_of(const job &how, unsigned life)
 	c.size = how.size;
 	c.hosts = g_hosts.data();
 	c.crowded = how.crowded;
-	c.nonblocking = how.nonblocking;
+	c.nonblocking = how.nonblocking ? teams::nonblocking_kind::any_memory : teams::nonblocking_kind::none;
 	c.forced = how.forced;
 	c.agree = how.agree;
 	c.memory = g_parts + static_cast<size_t>(g_rank) * kPartBytes + life * how.team_bytes;

@@ -92,7 +92,7 @@ teams::client self_client()
 	c.hosts = g_hosts.data();
 	c.crowded = wait_crowded();
 	c.threads = kThreads;
-	c.nonblocking = true;
+	c.nonblocking = teams::nonblocking_kind::any_memory;
 	c.memory = reinterpret_cast<char *>(g_gasnet.base + kTeamsAt);
 	c.memory_bytes = kStagingAt - kTeamsAt;
 	c.eager_polls = c.crowded ? 1 : 64;

@@ -36,15 +36,21 @@ struct algorithms {
 // How the members of a new team agree on its memory: see teams_memory.cpp.
 enum class agreement { slots, bitmask };
 
+// What teams_nb.hpp may do; none: teams have no memory for it.
+//
+//   any_memory   source and dest may be any memory: all data passes through the teams' memory
+//   symmetric    they are symmetric, and dest is ready on all members before any of them calls
+enum class nonblocking_kind { none, any_memory, symmetric };
+
 // --- the client ------------------------------------------------------------------------------------------------------
 
 struct client {
 	// The job. mapped() is called only for ranks on my host. The array must stay until close().
 	int me = 0, size = 0;
 	const uint64_t *hosts = nullptr;
-	bool crowded = false;     // more processes than cores on this host
-	bool threads = false;     // several threads may make and end teams concurrently
-	bool nonblocking = false; // teams have memory for teams_nb.hpp
+	bool crowded = false; // more processes than cores on this host
+	bool threads = false; // several threads may make and end teams concurrently
+	nonblocking_kind nonblocking = nonblocking_kind::none;
 
 	// The user's choices.
 	algorithms forced;

@@ -3,9 +3,10 @@
 // Collectives that do not wait: a call starts one and returns an operation, which advances whenever a thread calls
 // finished() or progress(). Several may be in progress, on one team or many. Members start the operations of a team in
 // the same order. dest and source may be any memory of the caller and must stay until the operation is over: nothing
-// here accesses another member's dest or source.
+// here accesses another member's dest or source. The calls at the end are for symmetric memory: they do access it, copy
+// less, and need less of the teams' memory.
 //
-// For clients that set client.nonblocking.
+// For clients that set client.nonblocking; each uses the calls of its kind of memory. Barriers belong to both kinds.
 #pragma once
 
 #include <teams/teams_coll.hpp>
@@ -42,10 +43,27 @@ operation *start_gather(team &t, void *dest, const void *source, size_t bytes, i
 operation *start_gather_all(team &t, void *dest, const void *source, size_t bytes, bounds b = {});
 operation *start_exchange(team &t, void *dest, const void *source, size_t bytes, bounds b = {});
 
+// --- symmetric memory ------------------------------------------------------------------------------------------------
+
+// As the blocking calls of teams_coll.hpp; a source must not change, and no dest be read, until it is over. The
+// reduction must outlive the operation. routine: for client.check_dest.
+operation *start_symmetric_broadcast(team &t, void *dest, const void *source, size_t bytes, int root);
+operation *start_symmetric_fcollect(team &t, void *dest, const void *source, size_t bytes);
+operation *start_symmetric_collect(team &t, const char *routine, void *dest, const void *source, size_t bytes);
+operation *start_symmetric_alltoalls(team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+				     size_t count, size_t size); // strides of 1: alltoall
+operation *start_symmetric_reduce(team &t, const reduction &op, void *dest, const void *source, size_t elements);
+// Has this team operations in progress? Then it cannot end.
+bool has_operations(const team &t);
+
+// --- progress --------------------------------------------------------------------------------------------------------
+
 // Advances it as far as possible without waiting. Returns true when it is over, which also frees it.
 bool finished(operation *op);
 // Advances some of the operations in progress, different ones each time. Returns true if anything moved.
 bool progress();
+// Forgets operations in progress and gives all memory back. For a client that closes, before close().
+void discard_operations();
 // Number of operations in progress in this process.
 extern unsigned g_in_flight; // written under a lock
 inline unsigned operations_in_flight()

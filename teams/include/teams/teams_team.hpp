@@ -98,7 +98,9 @@ struct team {
 struct job : client {
 	uintptr_t *reach_of_rank = nullptr; // as in struct team, for all world ranks
 	int world_hosts = 1;
-	int lanes = 0; // of channels: teams_channel.hpp
+	int lanes = 0;             // of channels: teams_channel.hpp
+	bool has_pieces = false;   // channels have staging memory
+	bool has_landings = false; // blocks have the lines of teams_nb_symmetric.cpp
 	team *predefined = nullptr, *made = nullptr;
 	team *spare = nullptr; // ended teams, which keep their arrays
 };
