@@ -38,7 +38,7 @@ awk -F' [|] ' '
         if (p != "" && $2 != p && !seen[$2]++)
             print $2, p
     }' "$1"
-for page in shmem_partition_malloc shmem_space_malloc shmemg_malloc; do
+for page in shmemx_broadcast_nb shmem_partition_malloc shmem_space_malloc shmemg_malloc; do
 	sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$(dirname "$0")/man3/$page.3" | grep -o '^shmem[a-z_]*' |
 		sed "/^$page\$/d; s/\$/ $page/"
 done

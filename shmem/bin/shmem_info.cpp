@@ -37,7 +37,7 @@ constexpr fact kFacts[] = {
 	{"teams", "any set of PEs, no fixed maximum"},
 	{"extensions",
 	 "shmemx_team_split_color, shmemx_team_create_group, shmemx_gather, shmemx_scatter, shmemx_alltoallv, "
-	 "shmemx_wtime, shmemx_init_uniqueid, partitions"},
+	 "shmemx_*_nb, shmemx_wtime, shmemx_init_uniqueid, partitions"},
 	{"contexts", "serialized, private, nostore; of any team; sessions"},
 	{"deprecated_names", "all of the specification, active sets included"},
 	{"sync_size", TEXT(SHMEM_SYNC_SIZE)},

@@ -204,6 +204,36 @@
 	  (team, dest, source, nelems, PE_root)) \
 	F(int, N, T, scatter, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root), \
 	  (team, dest, source, nelems, PE_root))
+#define SHMEMX_COLL_NB_CALLS(N, T, F) \
+	F(int, N, T, alltoall_nb, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems, shmemx_req_h *request), \
+	  (team, dest, source, nelems, request)) \
+	F(int, N, T, alltoalls_nb, \
+	  (shmem_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
+	   shmemx_req_h *request), \
+	  (team, dest, source, dst, sst, nelems, request)) \
+	F(int, N, T, broadcast_nb, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root, shmemx_req_h *request), \
+	  (team, dest, source, nelems, PE_root, request)) \
+	F(int, N, T, collect_nb, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems, shmemx_req_h *request), \
+	  (team, dest, source, nelems, request)) \
+	F(int, N, T, fcollect_nb, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems, shmemx_req_h *request), \
+	  (team, dest, source, nelems, request))
+#define SHMEMX_IMPL_REDUCE_NB(N, T, F, CALL) \
+	F(int, N, T, CALL, (shmem_team_t team, T *dest, const T *source, size_t nreduce, shmemx_req_h *request), \
+	  (team, dest, source, nreduce, request))
+#define SHMEMX_REDUCE_NB_BIT_CALLS(N, T, F)       \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, and_reduce_nb) \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, or_reduce_nb)  \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, xor_reduce_nb)
+#define SHMEMX_REDUCE_NB_CMP_CALLS(N, T, F)       \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, max_reduce_nb) \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, min_reduce_nb)
+#define SHMEMX_REDUCE_NB_SUM_CALLS(N, T, F)       \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, sum_reduce_nb) \
+	SHMEMX_IMPL_REDUCE_NB(N, T, F, prod_reduce_nb)
 #define SHMEM_IMPL_REDUCE(N, T, F, CALL) \
 	F(int, N, T, CALL, (shmem_team_t team, T *dest, const T *source, size_t nreduce), (team, dest, source, nreduce))
 #define SHMEM_REDUCE_BIT_CALLS(N, T, F)    \
@@ -258,6 +288,11 @@
 	SHMEM_AMO_STD_TYPES(SHMEM_SYNC_SET_CALLS, F)
 #define SHMEM_EACH_COLL(F) SHMEM_RMA_TYPES(SHMEM_COLL_CALLS, F)
 #define SHMEMX_EACH_COLL(F) SHMEM_RMA_TYPES(SHMEMX_COLL_CALLS, F)
+#define SHMEMX_EACH_NB(F)                                 \
+	SHMEM_RMA_TYPES(SHMEMX_COLL_NB_CALLS, F)              \
+	SHMEM_REDUCE_BIT_TYPES(SHMEMX_REDUCE_NB_BIT_CALLS, F) \
+	SHMEM_REDUCE_CMP_TYPES(SHMEMX_REDUCE_NB_CMP_CALLS, F) \
+	SHMEM_REDUCE_SUM_TYPES(SHMEMX_REDUCE_NB_SUM_CALLS, F)
 #define SHMEM_EACH_REDUCE(F)                          \
 	SHMEM_REDUCE_BIT_TYPES(SHMEM_REDUCE_BIT_CALLS, F) \
 	SHMEM_REDUCE_CMP_TYPES(SHMEM_REDUCE_CMP_CALLS, F) \

@@ -27,6 +27,9 @@
 #define SHMEM_DEVICE_TEAM_WORLD SHMEM_TEAM_WORLD
 #define SHMEM_DEVICE_TEAM_SHARED SHMEM_TEAM_SHARED
 
+/* no request */
+#define SHMEMX_REQ_INVALID SHMEM_IMPL_HANDLE(shmemx_req_h, 0)
+
 #define SHMEMX_SPACE_DEFAULT 0
 #define SHMEMX_SPACE_CPU 1
 #define SHMEMX_SPACE_GPU 2
@@ -90,6 +93,35 @@ int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t 
 		      int PE_root) SHMEM_IMPL_NOEXCEPT;
 
 /*
+ * Non-blocking collectives, after the proposal for OpenSHMEM: see shmemx_broadcast_nb(3). A call starts one and returns
+ * a request; shmemx_req_test and shmemx_req_wait end it. All types and operations of the blocking calls, or bytes.
+ *     int shmemx_TYPENAME_broadcast_nb(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root,
+ *                                      shmemx_req_h *request)
+ *     ... alltoall_nb, alltoalls_nb, collect_nb, fcollect_nb; and_, or_, xor_, max_, min_, sum_, prod_reduce_nb
+ */
+typedef struct shmemx_req_impl *shmemx_req_h;
+
+int shmemx_req_test(shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT; /* 0: complete; 1: not yet; negative: no request */
+int shmemx_req_wait(shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+
+int shmemx_team_sync_nb(shmem_team_t team, shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+int shmemx_sync_all_nb(shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+int shmemx_barrier_all_nb(shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+#define SHMEMX_IMPL_DECL(R, N, T, CALL, P, A) R shmemx_##N##_##CALL P SHMEM_IMPL_NOEXCEPT;
+SHMEMX_EACH_NB(SHMEMX_IMPL_DECL)
+#undef SHMEMX_IMPL_DECL
+int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+			  shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+			   size_t nelems, shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+			   shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+			 shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+			  shmemx_req_h *request) SHMEM_IMPL_NOEXCEPT;
+
+/*
  * Partitions: symmetric memory of the kinds that SHMEM_SYMMETRIC_PARTITION<ID> specifies, including device memory; see
  * shmem_partition_malloc(3). Allocation is local and waits for no other PE: all PEs make the same calls in the same
  * order. A full partition gives NULL.
@@ -148,14 +180,29 @@ void shmem_space_free(shmem_space_t space, void *ptr) SHMEM_IMPL_NOEXCEPT;
 		return shmemx_##N##_##CALL A;                                                                          \
 	}
 SHMEM_RMA_DISTINCT(SHMEMX_COLL_CALLS, SHMEMX_IMPL_OVER)
+SHMEM_RMA_DISTINCT(SHMEMX_COLL_NB_CALLS, SHMEMX_IMPL_OVER)
+SHMEM_REDUCE_BIT_DISTINCT(SHMEMX_REDUCE_NB_BIT_CALLS, SHMEMX_IMPL_OVER)
+SHMEM_REDUCE_CMP_DISTINCT(SHMEMX_REDUCE_NB_CMP_CALLS, SHMEMX_IMPL_OVER)
+SHMEM_REDUCE_SUM_DISTINCT(SHMEMX_REDUCE_NB_SUM_CALLS, SHMEMX_IMPL_OVER)
 #undef SHMEMX_IMPL_OVER
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define SHMEMX_IMPL_SEL(N, T, CALL) , T * : shmemx_##N##CALL
-#define SHMEMX_IMPL_TEAM(CALL, team, a, ...)                                                                           \
-	_Generic((a)SHMEM_RMA_DISTINCT(SHMEMX_IMPL_SEL, CALL))(team, a, __VA_ARGS__)
-#define shmemx_alltoallv(...) SHMEMX_IMPL_TEAM(_alltoallv, __VA_ARGS__)
-#define shmemx_gather(...) SHMEMX_IMPL_TEAM(_gather, __VA_ARGS__)
-#define shmemx_scatter(...) SHMEMX_IMPL_TEAM(_scatter, __VA_ARGS__)
+#define SHMEMX_IMPL_TEAM(LIST, CALL, team, a, ...) _Generic((a)LIST(SHMEMX_IMPL_SEL, CALL))(team, a, __VA_ARGS__)
+#define shmemx_alltoallv(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _alltoallv, __VA_ARGS__)
+#define shmemx_gather(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _gather, __VA_ARGS__)
+#define shmemx_scatter(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _scatter, __VA_ARGS__)
+#define shmemx_alltoall_nb(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _alltoall_nb, __VA_ARGS__)
+#define shmemx_alltoalls_nb(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _alltoalls_nb, __VA_ARGS__)
+#define shmemx_broadcast_nb(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _broadcast_nb, __VA_ARGS__)
+#define shmemx_collect_nb(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _collect_nb, __VA_ARGS__)
+#define shmemx_fcollect_nb(...) SHMEMX_IMPL_TEAM(SHMEM_RMA_DISTINCT, _fcollect_nb, __VA_ARGS__)
+#define shmemx_and_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_BIT_DISTINCT, _and_reduce_nb, __VA_ARGS__)
+#define shmemx_or_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_BIT_DISTINCT, _or_reduce_nb, __VA_ARGS__)
+#define shmemx_xor_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_BIT_DISTINCT, _xor_reduce_nb, __VA_ARGS__)
+#define shmemx_max_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_CMP_DISTINCT, _max_reduce_nb, __VA_ARGS__)
+#define shmemx_min_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_CMP_DISTINCT, _min_reduce_nb, __VA_ARGS__)
+#define shmemx_sum_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_SUM_DISTINCT, _sum_reduce_nb, __VA_ARGS__)
+#define shmemx_prod_reduce_nb(...) SHMEMX_IMPL_TEAM(SHMEM_REDUCE_SUM_DISTINCT, _prod_reduce_nb, __VA_ARGS__)
 #endif
 
 #endif /* SHMEMX_H */

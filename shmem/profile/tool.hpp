@@ -5,7 +5,7 @@
 // unless SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK is set.
 //
 //   tool_calls    the names           tool_count  what is counted, and what tools/ requires
-//   tool_inlined  programs of oshcc --inline
+//   tool_inlined  programs of oshcc --inline           tool_requests  requests of non-blocking collectives
 //   race.hpp      the race check
 #pragma once
 
@@ -14,6 +14,8 @@
 
 #include "core/shmem_profile.h"
 #include "tool_figures.hpp"
+
+#include <vector>
 
 namespace pgas_tools {
 
@@ -80,6 +82,21 @@ inline signal_fact lock_fact(const long *lock)
 }
 // Notes for hang reports that this PE holds a lock, or does not hold it any more.
 void note_lock(const long *lock, bool is_held);
+
+// Requests of non-blocking collectives: the call that began each, for hang reports, and for the race check its members.
+void note_request(shmemx_req_h request, call id, shmem_team_t team);
+// Exists while a call may end the request: another thread may get its handle before that call returns here.
+class request_in_call {
+public:
+	explicit request_in_call(const shmemx_req_h *request);
+	signal_fact fact() const { return {nullptr, 0, static_cast<int>(began_by_), 0}; }
+	void returned(int result); // 0: it has ended
+
+private:
+	shmemx_req_h request_;
+	uint32_t began_by_ = 0; // as in_how of the figures says
+	std::vector<int> pes_;
+};
 
 // Exists from the start of a call to its end.
 class watch {

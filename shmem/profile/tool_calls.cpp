@@ -218,6 +218,16 @@ enum class call : uint16_t {
 	SHMEMX_EACH_COLL(ID_MORE) shmemx_alltoallvmem,
 	shmemx_gathermem,
 	shmemx_scattermem,
+	SHMEMX_EACH_NB(ID_MORE) shmemx_alltoallmem_nb,
+	shmemx_alltoallsmem_nb,
+	shmemx_broadcastmem_nb,
+	shmemx_collectmem_nb,
+	shmemx_fcollectmem_nb,
+	shmemx_team_sync_nb,
+	shmemx_sync_all_nb,
+	shmemx_barrier_all_nb,
+	shmemx_req_test,
+	shmemx_req_wait,
 	memory_access,
 	count
 };
@@ -241,6 +251,16 @@ constexpr const char *kNames[] = {EACH_NAME(TEXT, TEXT_BOTH, TEXT_BOTH_WHOLE, TE
 				  SHMEMX_EACH_COLL(TEXT_MORE) "shmemx_alltoallvmem",
 				  "shmemx_gathermem",
 				  "shmemx_scattermem",
+				  SHMEMX_EACH_NB(TEXT_MORE) "shmemx_alltoallmem_nb",
+				  "shmemx_alltoallsmem_nb",
+				  "shmemx_broadcastmem_nb",
+				  "shmemx_collectmem_nb",
+				  "shmemx_fcollectmem_nb",
+				  "shmemx_team_sync_nb",
+				  "shmemx_sync_all_nb",
+				  "shmemx_barrier_all_nb",
+				  "shmemx_req_test",
+				  "shmemx_req_wait",
 				  "memory access"};
 #undef CALL
 static_assert(sizeof kNames / sizeof *kNames == static_cast<size_t>(call::count));
@@ -345,6 +365,61 @@ MORE_WRAP(int, shmemx_gathermem, (shmem_team_t team, void *dest, const void *sou
 	  (team, dest, source, nelems, PE_root), FACTS_gather(char))
 MORE_WRAP(int, shmemx_scattermem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root),
 	  (team, dest, source, nelems, PE_root), FACTS_scatter(char))
+
+// Non-blocking collectives: the call that begins one is counted with its bytes, the wait for its request apart.
+#define NB_WRAP(name, P, A, TEAM_OF, BYTES, COMPLETES)                                                                 \
+	extern "C" int p##name P noexcept;                                                                             \
+	TOOL_NAME int name P noexcept                                                                                  \
+	{                                                                                                              \
+		const watch here(call::name, family::start_nb, BYTES);                                                 \
+		if (__builtin_expect(race::g_on, 0))                                                                   \
+			race::start_collective(COMPLETES);                                                             \
+		const int failed = p##name A;                                                                          \
+		if (!failed)                                                                                           \
+			note_request(*request, call::name, TEAM_OF);                                                   \
+		return failed;                                                                                         \
+	}
+#define NB_BYTES_alltoall_nb nelems *members(team)
+#define NB_BYTES_alltoalls_nb nelems *members(team)
+#define NB_BYTES_broadcast_nb nelems
+#define NB_BYTES_collect_nb nelems
+#define NB_BYTES_fcollect_nb nelems
+#define NB_BYTES_and_reduce_nb nreduce
+#define NB_BYTES_or_reduce_nb nreduce
+#define NB_BYTES_xor_reduce_nb nreduce
+#define NB_BYTES_max_reduce_nb nreduce
+#define NB_BYTES_min_reduce_nb nreduce
+#define NB_BYTES_sum_reduce_nb nreduce
+#define NB_BYTES_prod_reduce_nb nreduce
+#define NB(R, N, T, CALLED, P, A) NB_WRAP(shmemx_##N##_##CALLED, P, A, team, NB_BYTES_##CALLED * sizeof(T), false)
+SHMEMX_EACH_NB(NB)
+#undef NB
+#define NB_PARAMS shmem_team_t team, void *dest, const void *source
+NB_WRAP(shmemx_alltoallmem_nb, (NB_PARAMS, size_t nelems, shmemx_req_h *request), (team, dest, source, nelems, request),
+	team, nelems *members(team), false)
+NB_WRAP(shmemx_alltoallsmem_nb, (NB_PARAMS, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, shmemx_req_h *request),
+	(team, dest, source, dst, sst, nelems, request), team, nelems *members(team), false)
+NB_WRAP(shmemx_broadcastmem_nb, (NB_PARAMS, size_t nelems, int PE_root, shmemx_req_h *request),
+	(team, dest, source, nelems, PE_root, request), team, nelems, false)
+NB_WRAP(shmemx_collectmem_nb, (NB_PARAMS, size_t nelems, shmemx_req_h *request), (team, dest, source, nelems, request),
+	team, nelems, false)
+NB_WRAP(shmemx_fcollectmem_nb, (NB_PARAMS, size_t nelems, shmemx_req_h *request), (team, dest, source, nelems, request),
+	team, nelems, false)
+NB_WRAP(shmemx_team_sync_nb, (shmem_team_t team, shmemx_req_h *request), (team, request), team, 0, false)
+NB_WRAP(shmemx_sync_all_nb, (shmemx_req_h * request), (request), SHMEM_TEAM_WORLD, 0, false)
+NB_WRAP(shmemx_barrier_all_nb, (shmemx_req_h * request), (request), SHMEM_TEAM_WORLD, 0, true)
+#define REQUEST_WRAP(name, FAMILY)                                                                                     \
+	extern "C" int p##name(shmemx_req_h *request) noexcept;                                                        \
+	TOOL_NAME int name(shmemx_req_h *request) noexcept                                                             \
+	{                                                                                                              \
+		request_in_call mine(request);                                                                         \
+		const watch here(call::name, family::FAMILY, 0, kNoPe, SHMEM_CTX_DEFAULT, mine.fact());                \
+		const int result = p##name(request);                                                                   \
+		mine.returned(result);                                                                                 \
+		return result;                                                                                         \
+	}
+REQUEST_WRAP(shmemx_req_test, test)
+REQUEST_WRAP(shmemx_req_wait, request)
 
 // Locks: a hang report says who holds one.
 static void set_and_note(long *lock) noexcept

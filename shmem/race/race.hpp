@@ -219,6 +219,13 @@ collective alltoall(group who, const void *dest, const void *source, size_t byte
 collective alltoalls(group who, const void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
 		     size_t element);
 
+// --- non-blocking collectives ----------------------------------------------------------------------------------------
+
+// Starting one publishes what this PE knows; ending it learns what the members know by then. As the calls that
+// tool_calls.cpp takes for meetings: races between members that it does not order are missed, nobody is accused.
+void start_collective(bool completes); // completes: the operations of the default context
+void end_collective(const std::vector<int> &pes);
+
 // --- around a call ---------------------------------------------------------------------------------------------------
 
 template <class What, class Call>

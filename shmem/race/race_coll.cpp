@@ -201,6 +201,25 @@ collective alltoalls(group who, const void *dest, const void *source, ptrdiff_t 
 	return exchange(std::move(who), strided(dest, 1, dst, n, element), strided(source, 1, sst, n, element));
 }
 
+// --- non-blocking collectives ----------------------------------------------------------------------------------------
+
+void start_collective(bool completes)
+{
+	const holder one;
+	if (completes)
+		complete(1);
+	publish();
+}
+
+void end_collective(const std::vector<int> &pes)
+{
+	const holder one;
+	for (const int pe : pes)
+		if (pe != c.me)
+			learn_latest(pe);
+	finish_calls();
+}
+
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 allocation::allocation() : all(meeting(world(), true))

@@ -2,7 +2,7 @@
 /*
  * Every team reduction, scan and data collective of every type: result, untouched source, nothing written past the end;
  * in place and not, from no element to more than one share per PE; on the world team, one of every second PE, and an
- * irregular one. TEST_GENERIC: by the names without a type.
+ * irregular one. TEST_GENERIC: by the names without a type. TEST_NB: the non-blocking calls, each waited for at once.
  */
 #include "coll_test.h"
 #include "typed.h"
@@ -15,9 +15,13 @@ static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
 #include "typed_each.inc"
 
 typedef void (*reduce_test)(shmem_team_t team, size_t n, int in_place);
+#ifdef TEST_NB
+#define LIST_SUMS(N, T, A) FN_OF(sum_reduce, first, N), FN_OF(prod_reduce, first, N),
+#else
 #define LIST_SUMS(N, T, A)                                                                                             \
 	FN_OF(sum_reduce, first, N), FN_OF(prod_reduce, first, N), FN_OF(sum_inscan, first, N),                        \
 		FN_OF(sum_exscan, first, N),
+#endif
 #define LIST_COMPARISONS(N, T, A) FN_OF(min_reduce, first, N), FN_OF(max_reduce, first, N),
 #define LIST_BITS(N, T, A) FN_OF(and_reduce, first, N), FN_OF(or_reduce, first, N), FN_OF(xor_reduce, first, N),
 static const reduce_test kReduce[] = {SHMEM_REDUCE_SUM_TYPES(LIST_SUMS, ) SHMEM_REDUCE_CMP_TYPES(LIST_COMPARISONS, )
@@ -26,6 +30,12 @@ static const reduce_test kReduce[] = {SHMEM_REDUCE_SUM_TYPES(LIST_SUMS, ) SHMEM_
 typedef void (*data_test)(shmem_team_t team, size_t n);
 #define LIST_DATA(N, T, A) FN_OF(data, first, N),
 static const data_test kData[] = {SHMEM_RMA_TYPES(LIST_DATA, )};
+
+#ifdef TEST_NB
+#define MEM(call_arg, ...) (shmemx_##call_arg##_nb(__VA_ARGS__, &typed_request) || shmemx_req_wait(&typed_request))
+#else
+#define MEM(call_arg, ...) shmem_##call_arg(__VA_ARGS__)
+#endif
 
 static void mem_forms(shmem_team_t team)
 {
@@ -37,28 +47,29 @@ static void mem_forms(shmem_team_t team)
 			g_source[i] = (char)value_of(shmem_my_pe(), i);
 		memset(g_dest, 0, all * 2 + 1);
 		shmem_team_sync(team);
-		CHECK(shmem_fcollectmem(team, g_dest, g_source, n) == 0);
+		CHECK(MEM(fcollectmem, team, g_dest, g_source, n) == 0);
 		for (size_t i = 0; i < all; i++)
 			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), i % n));
 		shmem_team_sync(team);
-		CHECK(shmem_collectmem(team, g_dest, g_source, n) == 0);
+		CHECK(MEM(collectmem, team, g_dest, g_source, n) == 0);
 		for (size_t i = 0; i < all; i++)
 			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), i % n));
 		shmem_team_sync(team);
-		CHECK(shmem_broadcastmem(team, g_dest, g_source, n, members - 1) == 0);
+		CHECK(MEM(broadcastmem, team, g_dest, g_source, n, members - 1) == 0);
 		for (size_t i = 0; i < n; i++)
 			CHECK(g_dest[i] == value_of(world_pe_of(team, members - 1), i));
 		shmem_team_sync(team);
-		CHECK(shmem_alltoallmem(team, g_dest, g_source, n) == 0);
+		CHECK(MEM(alltoallmem, team, g_dest, g_source, n) == 0);
 		for (size_t i = 0; i < all; i++)
 			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), (size_t)mine * n + i % n));
 		memset(g_dest, 0, all * 2 + 1);
 		shmem_team_sync(team);
-		CHECK(shmem_alltoallsmem(team, g_dest, g_source, 2, 1, n) == 0);
+		CHECK(MEM(alltoallsmem, team, g_dest, g_source, 2, 1, n) == 0);
 		for (size_t i = 0; i < all; i++)
 			CHECK(g_dest[2 * i] == value_of(world_pe_of(team, (int)(i / n)), (size_t)mine * n + i % n) &&
 			      !g_dest[2 * i + 1]);
 		shmem_team_sync(team);
+#ifndef TEST_NB
 		CHECK(shmemx_gathermem(team, g_dest, g_source, n, 0) == 0);
 		for (size_t i = 0; i < all && mine == 0; i++)
 			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), i % n));
@@ -76,6 +87,7 @@ static void mem_forms(shmem_team_t team)
 		for (size_t i = 0; i < all; i++)
 			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), (size_t)mine * n + i % n));
 		shmem_team_sync(team);
+#endif
 	}
 }
 

@@ -59,7 +59,32 @@ int main(int argc, char **argv)
 			shmem_long_max_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
 	} else if (!strcmp(what, "objects"))
 		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to + (me ? 1 : 0), g_from, 1);
-	else if (!strcmp(what, "world"))
+	else if (!strncmp(what, "nb-", 3)) {
+		shmemx_req_h request, copy;
+		if (!strcmp(what, "nb-null"))
+			shmemx_long_sum_reduce_nb(SHMEM_TEAM_WORLD, g_to, g_from, 1, NULL);
+		else if (!strcmp(what, "nb-dest"))
+			shmemx_long_sum_reduce_nb(SHMEM_TEAM_WORLD, stack, g_from, 1, &request);
+		else if (!strcmp(what, "nb-root"))
+			shmemx_long_broadcast_nb(SHMEM_TEAM_WORLD, g_to, g_from, 1, n, &request);
+		else if (!strcmp(what, "nb-stride"))
+			shmemx_long_alltoalls_nb(SHMEM_TEAM_WORLD, g_to, g_from, 0, 1, 1, &request);
+		else if (!strcmp(what, "nb-stale")) {
+			shmemx_long_fcollect_nb(SHMEM_TEAM_WORLD, g_to, g_from, 1, &request);
+			copy = request;
+			shmemx_req_wait(&request);
+			shmemx_req_wait(&copy);
+		} else if (!strcmp(what, "nb-collect")) { /* together they are too long for any object */
+			shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
+			shmemx_collectmem_nb(team, g_to, shmem_malloc(1 << 20), 1 << 20, &request);
+			shmemx_req_wait(&request);
+		} else { /* nb-destroy: PE 0 starts what the others do not */
+			shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
+			if (me == 0)
+				shmemx_team_sync_nb(team, &request);
+			shmem_team_destroy(team);
+		}
+	} else if (!strcmp(what, "world"))
 		shmem_team_destroy(SHMEM_TEAM_WORLD);
 	else if (!strcmp(what, "twice")) {
 		shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);

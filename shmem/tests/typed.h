@@ -4,6 +4,7 @@
  *
  * 	TYPED(put, ...)		the call of this type on the default context: the typed name, or with TEST_GENERIC the
  * 				type-generic one; TYPED_CTX: on ctx
+ * 				with TEST_NB the non-blocking one, and the wait for it
  * 	TYPED_MORE(gather, ...)	the same for names that begin with shmemx_
  * 	CALL(put, ...)		in this form: CALL_first or CALL_second, which the program defines
  * 	FN(what)		a name for a function or variable of this type and form; FN_OF: outside of a body
@@ -14,7 +15,18 @@
 
 #include "shmem_test.h"
 
+#ifdef TEST_NB
+static shmemx_req_h typed_request;
+#define TYPED(call_arg, ...) (NB_NAMED(call_arg)(__VA_ARGS__, &typed_request) || shmemx_req_wait(&typed_request))
 #ifdef TEST_GENERIC
+#define NB_NAMED(call_arg) NB_PASTED(call_arg)
+#define NB_PASTED(call_arg) shmemx_##call_arg##_nb
+#else
+#define NB_NAMED(call_arg) NB_PASTED(NAME, call_arg)
+#define NB_PASTED(name_arg, call_arg) NB_PASTED_TOO(name_arg, call_arg)
+#define NB_PASTED_TOO(name_arg, call_arg) shmemx_##name_arg##_##call_arg##_nb
+#endif
+#elif defined(TEST_GENERIC)
 #define TYPED(call_arg, ...) GENERIC_NAMED(call_arg)(__VA_ARGS__)
 #define TYPED_CTX(call_arg, ...) GENERIC_NAMED(call_arg)(ctx, __VA_ARGS__)
 #define TYPED_MORE(call_arg, ...) shmemx_##call_arg(__VA_ARGS__)

@@ -22,7 +22,7 @@ comm -12 "$work/taken" "$work/left" >"$work/out"
 [ ! -s "$work/out" ]
 check "no name is both"
 # each passes its arguments on: the tests of all types, with the tool between the program and the library
-for what in typed_rma typed_amo typed_sync coll_types coll_sets threads team_life; do
+for what in typed_rma typed_amo typed_sync coll_types coll_nb_types coll_sets threads team_life; do
 	good env SHMEM_STATS=1 "$oshrun" -n 3 "$tests/$what"
 	[ "$(grep -c 'SHMEM statistics of' "$work/out")" = 1 ]
 	check "$what: one table"

@@ -8,6 +8,7 @@
 #include "tool_place.hpp"
 
 #include <pgas/pgas_far_wait.hpp>
+#include <teams/teams_nb.hpp>
 
 namespace shmem {
 namespace {
@@ -45,7 +46,28 @@ void pause_far(unsigned &polls)
 // Polls of a word that a PE of this host stores, for one poll of the link: a poll of the link is a system call.
 constexpr unsigned kNearPolls = 32;
 
+// A collective's puts may wait as everything else does: those waits must not enter it again.
+thread_local bool g_in_collective = false;
+
+// Others may be waiting for this PE's part of a non-blocking collective.
+PGAS_COLD void advance_collectives(unsigned &polls)
+{
+	const collective_guard guard;
+	if (guard.is_outermost && teams::progress())
+		polls = 0;
+}
+
 } // namespace
+
+collective_guard::collective_guard() : is_outermost(!g_in_collective)
+{
+	g_in_collective = true;
+}
+collective_guard::~collective_guard()
+{
+	if (is_outermost)
+		g_in_collective = false;
+}
 
 void answer_launcher()
 {
@@ -58,10 +80,15 @@ void act_for_peers()
 {
 	if (g_shmem.net.ops->progress(g_shmem.net.domain) == 1)
 		note_far();
+	unsigned polls = 0;
+	if (PGAS_UNLIKELY(teams::operations_in_flight()))
+		advance_collectives(polls);
 }
 
 void wait_pause(unsigned &polls)
 {
+	if (PGAS_UNLIKELY(teams::operations_in_flight()))
+		advance_collectives(polls);
 	if (PGAS_UNLIKELY(is_far()))
 		return pause_far(polls);
 	pgas_backoff wait{polls};
@@ -72,6 +99,8 @@ void wait_pause(unsigned &polls)
 void wait_pause_near(unsigned &polls)
 {
 	const pgas_backoff_rule &rule = g_shmem.oversubscribed ? kCrowded : kSpare;
+	if (PGAS_UNLIKELY(teams::operations_in_flight()))
+		advance_collectives(polls);
 	if (PGAS_UNLIKELY(is_far())) {
 		if (polls >= rule.spins + rule.yields) { // arrivals need us now
 			unsigned naps = pgas::far_polls(g_shmem.oversubscribed);

@@ -43,6 +43,15 @@ inline size_t count_of_all(const char *routine, shmem_team_t handle, size_t coun
 	return all;
 }
 
+// Number of elements from the first to the last of `count` that are `stride` apart.
+inline size_t measure_span(size_t count, ptrdiff_t stride)
+{
+	size_t span;
+	if (!count)
+		return 0;
+	return __builtin_mul_overflow(count - 1, static_cast<size_t>(stride), &span) ? SIZE_MAX / 2 : span + 1;
+}
+
 inline void check_root(const char *routine, const team &t, int root)
 {
 	if (root < 0 || root >= t.size)

@@ -115,15 +115,6 @@ int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void
 	return 0;
 }
 
-// Number of elements from the first to the last of `count` that are `stride` apart.
-size_t measure_span(size_t count, ptrdiff_t stride)
-{
-	size_t span;
-	if (!count)
-		return 0;
-	return __builtin_mul_overflow(count - 1, static_cast<size_t>(stride), &span) ? SIZE_MAX / 2 : span + 1;
-}
-
 int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
 		 size_t count, size_t size)
 {

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <new>
 
+#include <teams/teams_nb.hpp>
 #include <teams/teams_split.hpp>
 
 namespace shmem {
@@ -136,6 +137,7 @@ teams::client self_client()
 	c.hosts = g_shmem.hosts;
 	c.crowded = g_shmem.oversubscribed;
 	c.threads = g_shmem.thread_level == SHMEM_THREAD_MULTIPLE;
+	c.nonblocking = teams::nonblocking_kind::symmetric;
 	c.forced = {map_choice(g_shmem.env.barrier_algorithm), map_choice(g_shmem.env.reduce_algorithm),
 		    map_choice(g_shmem.env.bcast_algorithm), map_choice(g_shmem.env.fcollect_algorithm),
 		    map_choice(g_shmem.env.alltoall_algorithm)};
@@ -204,6 +206,7 @@ team *team_to_use(const char *routine, shmem_team_t handle)
 void teams_close()
 {
 	sets_close();
+	teams::discard_operations(); // requests that the program has not ended
 	teams::close();
 }
 
@@ -223,6 +226,8 @@ SHMEM_NAME(void, shmem_team_destroy, (shmem_team_t team))
 	struct team *t = live_team(team);
 	if (!t)
 		fail("shmem_team_destroy", "not a team, or destroyed before");
+	if (PGAS_UNLIKELY(teams::operations_in_flight()) && teams::has_operations(*t))
+		fail("shmem_team_destroy", "a request of this team is in progress; end it by shmemx_req_wait first");
 	teams::destroy(t);
 }
 SHMEM_NAME(int, shmem_team_sync, (shmem_team_t team))
