@@ -7,7 +7,7 @@ set -u
 run=$oshrun
 LIMIT=120
 for n in 4 1 3; do
-	for program in hello ring heat2d gups gups_inline sort; do
+	for program in hello ring heat2d gups gups_inline overlap sort; do
 		good "$run" -n $n "$top/examples/$program"
 	done
 done
