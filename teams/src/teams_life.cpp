@@ -226,7 +226,7 @@ void team_release(team &t)
 
 void destroy(team *t)
 {
-	if (t->channel && t->hosts > 1)
+	if (t->channel)
 		settle(); // my last messages, which no member waits for
 	sync_push(*t);    // all members have completed all collectives, and no member accesses my block any more
 	team_release(*t);
