@@ -160,6 +160,33 @@ void test_who_takes_part_in_transfers_stays_awake(void **)
 	}
 }
 
+// A frame that finds nothing in flight leaves at once; while the link is held it waits for others.
+void test_a_hold_gathers_lone_frames(void **)
+{
+	fake::network net;
+	side a(net.open(1), 1, settings(4, 16384)), b(net.open(2), 2, settings(4, 16384));
+	run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
+	const channel &c = *a.channels[2];
+	const auto is_quiet = [&] { return c.clear() && !c.filling && a.told[2] == a.appended[2]; };
+	for (const bool held : {false, true}) {
+		run_until({&a, &b}, is_quiet);
+		a.l->holds = held;
+		for (int i = 0; i < 3; i++)
+			assert_true(a.post(b, 40));
+		assert_int_equal(c.unacked.size(), !held);
+	}
+	for (uint32_t bytes = 0; bytes < kHeldBytes; bytes += 40) // until there are enough
+		assert_true(a.post(b, 40));
+	assert_int_equal(c.unacked.size(), 1);
+	run_until({&a, &b}, is_quiet);
+	assert_true(a.post(b, 40));
+	assert_non_null(c.filling);
+	link_progress(*a.l); // sends what waits
+	assert_null(c.filling);
+	run_until({&a, &b}, is_quiet);
+	a.l->holds = 0;
+}
+
 // --- admission -------------------------------------------------------------------------------------------------------
 
 void test_without_the_secret_nothing_is_run(void **)
@@ -343,6 +370,7 @@ int main()
 		cmocka_unit_test(test_silence_is_noticed_and_a_bye_is_no_death),
 		cmocka_unit_test(test_peer_that_is_stopped_is_waited_for),
 		cmocka_unit_test(test_who_takes_part_in_transfers_stays_awake),
+		cmocka_unit_test(test_a_hold_gathers_lone_frames),
 		cmocka_unit_test(test_without_the_secret_nothing_is_run),
 		cmocka_unit_test(test_corrupt_packets_touch_nothing),
 		cmocka_unit_test(test_nonsense_of_a_proven_peer_ends_its_channel),

@@ -252,6 +252,13 @@ struct fi_pgas_ops {
 	int (*start_get)(struct fid_ep *ep, uint64_t addr, size_t len, fi_addr_t dest, void *place);
 	int (*start_fetch)(struct fid_ep *ep, uint64_t addr, enum fi_datatype datatype, enum fi_op op, uint64_t operand,
 			   uint64_t compare, fi_addr_t dest, void *place);
+
+	/*
+	 * While a domain is held, a short operation to another host that finds nothing in flight there waits for others
+	 * in its packet, instead of leaving alone. The packet leaves when it has some, and at every progress, drain and
+	 * settled. For a batch of operations, between begin = 1 and begin = 0, which sends what waits; pairs nest.
+	 */
+	int (*hold)(struct fid_domain *domain, int begin);
 };
 
 #ifdef __cplusplus

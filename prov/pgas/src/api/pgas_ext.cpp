@@ -459,6 +459,16 @@ int on_wait(fid_domain *f, void (*waits)()) noexcept
 	return 0;
 }
 
+int hold(fid_domain *f, int begin) noexcept
+{
+	domain *dom = domain_of(&f->fid);
+	scoped_lock lock(dom->mutex);
+	for (wire_domain *d : dom->wires)
+		if (d)
+			d->ops->hold(*d, begin != 0);
+	return 0;
+}
+
 } // namespace
 
 fi_pgas_ops g_ext_ops = {
@@ -494,6 +504,7 @@ fi_pgas_ops g_ext_ops = {
 	.on_wait = on_wait,
 	.start_get = start_get,
 	.start_fetch = start_fetch,
+	.hold = hold,
 };
 
 } // namespace pgas

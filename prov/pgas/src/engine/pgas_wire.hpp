@@ -231,6 +231,9 @@ struct wire_ops {
 	// Flush: 0 when everything that was sent and is not in wire_ep::pending is at its target, else -FI_EAGAIN.
 	int (*flush)(wire_ep &ep) = [](wire_ep &) { return 0; };
 
+	// fi_pgas_ops::hold: lone short operations wait for others in their packet; calls nest.
+	void (*hold)(wire_domain &d, bool begin) = [](wire_domain &, bool) {};
+
 	// An application thread is about to sleep. Wires wake it by domain_wake().
 	void (*asleep)(wire_domain &d) = [](wire_domain &) {};
 

@@ -413,6 +413,16 @@ int net_flush(wire_ep &base_ep)
 	return ep.outstanding || ep.asked ? -FI_EAGAIN : 0;
 }
 
+void net_hold(wire_domain &base, bool begin)
+{
+	net_link *l = static_cast<net_domain &>(base).l.get();
+	if (!l)
+		return;
+	l->holds += begin ? 1u : -1u;
+	if (!l->holds)
+		link_flush(*l);
+}
+
 // Frames run in the order in which they were sent; bulk begins when all earlier frames were run (net_bulk.cpp).
 bool net_in_order(const peer &p)
 {
@@ -465,6 +475,7 @@ constinit const wire_ops g_net_wire = {
 	.retries = net_retries,
 	.noticed = net_noticed,
 	.flush = net_flush,
+	.hold = net_hold,
 	.asleep = net_asleep,
 	.in_order = net_in_order,
 };

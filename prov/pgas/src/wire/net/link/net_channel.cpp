@@ -317,7 +317,8 @@ bool send_bare(channel &c, uint8_t flags)
 void run_open(channel &c, word_run &run, uint32_t &count)
 {
 	packet *p = c.filling;
-	const size_t places = (c.longest - p->used) / kRunStep;
+	const uint32_t end = c.link->holds && c.clear() ? std::max(kHeldBytes, p->used) : c.longest;
+	const size_t places = (end - p->used) / kRunStep;
 	c.run = &run;
 	c.run_count = &count;
 	c.run_from = run.pos = p->bytes + p->used;

@@ -176,6 +176,7 @@ struct net_link {
 	std::vector<uint32_t> holes;
 	std::vector<channel *> busy; // with something to send, or an acknowledgement owed
 	packet *spare = nullptr;
+	unsigned holds = 0; // fi_pgas_ops::hold
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
 	std::vector<channel *> strangers;    // channels that peers began and have not proven yet, oldest first
@@ -273,10 +274,12 @@ inline char *frame_lengthen(channel &c, frame_place &last, size_t bytes)
 	last.end = p->used;
 	return p->bytes + p->used - bytes;
 }
+// Bytes of a packet that leaves in spite of a hold: longer ones would keep the peer idle for too long.
+constexpr uint32_t kHeldBytes = 64 * kRunStep;
 // To be called after the last frame of an operation: the packet leaves if no other packet of ours is unacknowledged.
 inline void frame_push(channel &c)
 {
-	if (c.clear() && c.filling)
+	if (c.clear() && c.filling && (!c.link->holds || c.filling->used >= kHeldBytes)) [[likely]]
 		packet_leave(c);
 }
 // Adds a notice about the last about.frames frames of the filling packet. Equal notices without a context are merged.
