@@ -61,6 +61,7 @@ void set_default(fid_ep *ep)
 	g_default.ep = ep;
 	g_default.front = front_for(ep);
 	g_default.plain = ep != closed_endpoint() && !g_shmem.devices;
+	g_default.batch = false;
 	g_own.ep = ep;
 	g_own.plain = g_default.plain;
 	g_own.front = g_default.front;

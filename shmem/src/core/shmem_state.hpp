@@ -58,6 +58,7 @@ struct alignas(64) context {
 	// A put or get of one word that finds no window may go to the wire directly: the context is usable, and no
 	// address can be device memory.
 	bool plain;
+	bool batch = false; // a session with SHMEM_CTX_SESSION_BATCH is open
 };
 
 // A SHMEM team, padded to the stride that shmem.h promises for predefined handles.

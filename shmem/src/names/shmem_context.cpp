@@ -4,7 +4,7 @@
 // world, the endpoint is the PE's own; otherwise the team gets an endpoint with an address vector in the team's order
 // when its first context is created, so that the data path need not know about teams. A private or serialized context
 // is used by one thread at a time, so its alias counts without locked instructions whatever the thread level; other
-// contexts follow the level. Sessions are hints and change nothing here.
+// contexts follow the level. A session of a batch holds packets to other hosts back for a moment.
 #include "shmem_team.hpp"
 #include "core/shmem_export.hpp"
 #include "core/shmem_fail.hpp"
@@ -82,9 +82,24 @@ int create(team &owner, long options, shmem_ctx_t *out)
 	return 0;
 }
 
+// Packets to other hosts are common to all contexts, so a batch of one holds those of all, until the next poll.
+void hold_packets(context *c, bool batch)
+{
+	if (c->batch != batch)
+		g_shmem.net.ops->hold(g_shmem.net.domain, batch);
+	c->batch = batch;
+}
+
+void set_batch(context *c, bool batch)
+{
+	const pgas::mutex_holder lock(g_shmem.contexts_mutex);
+	hold_packets(c, batch);
+}
+
 void destroy(context *c)
 {
 	const pgas::mutex_holder lock(g_shmem.contexts_mutex);
+	hold_packets(c, false);
 	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -146,11 +161,14 @@ SHMEM_NAME(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
 SHMEM_NAME(void, shmem_ctx_session_start,
 	   (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
-	(void)ctx, (void)options, (void)config, (void)config_mask;
+	(void)config, (void)config_mask; // how many operations follow changes nothing
 	check_running("shmem_ctx_session_start");
+	if (ctx != SHMEM_CTX_INVALID && (options & SHMEM_CTX_SESSION_BATCH))
+		set_batch(from_handle(ctx), true);
 }
 SHMEM_NAME(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))
 {
-	(void)ctx;
 	check_running("shmem_ctx_session_stop");
+	if (ctx != SHMEM_CTX_INVALID)
+		set_batch(from_handle(ctx), false);
 }
