@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * overlap: every round ends with a sum over all PEs, and one PE, another one each round, has twice the work. With the
- * blocking sum all wait for that PE in every round. With the non-blocking one a PE starts the sum, does the next round's
- * work, and only then waits; so it waits only if it is a whole round ahead. Both are timed, and must agree.
+ * blocking sum all wait for that PE in every round. With the non-blocking one a PE starts the sum, does the next
+ * round's work, and only then waits; so it waits only if it is a whole round ahead. Both are timed, and must agree.
  *
  * 	oshrun -n 4 ./overlap [ROUNDS] [STEPS OF WORK]
  */
