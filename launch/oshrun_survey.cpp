@@ -20,8 +20,11 @@ bool is_plain(char c)
 
 } // namespace
 
+// A question while one waits for its answers is the same question: whoever asks every second gets answers, too.
 void survey::ask()
 {
+	if (deadline_ != 0)
+		return;
 	places_.assign(pes_.size(), "");
 	question_++;
 	deadline_ = now_s() + kPatience;
