@@ -47,6 +47,7 @@ struct column {
 	words expected{};                      // the place of each PE, as place.h says it; empty: any
 	words places{};                        // where the PEs of the last run were
 	std::string refusal{};                 // why the column is not shown; empty: it is
+	int restarts = 0;                      // how often it was started again, since it had ended without a result
 
 	// 0 if there are no samples
 	double best(const row &r) const;
@@ -85,6 +86,8 @@ public:
 	int parse(int argc, char **argv);
 	int reject() const; // prints the usage; returns the exit status
 	bool wants(const row &r) const;
+	// After wants() was asked about every row: reports a row of --rows that there is not.
+	bool lacks_rows() const;
 	// Prints the rows, if it was asked for them. Returns whether it was.
 	bool has_listed(const std::vector<row> &rows) const;
 
@@ -100,6 +103,7 @@ private:
 	void print_usage(std::FILE *out) const;
 
 	std::string usage_, about_, notes_, rows_;
+	mutable words found_rows_; // of --rows
 	std::vector<option> options_;
 	words *plain_ = nullptr;
 	size_t plain_most_ = 0;

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -120,7 +121,24 @@ void command_line::print_usage(std::FILE *out) const
 
 bool command_line::wants(const row &r) const
 {
-	return rows_.empty() || ("," + rows_ + ",").find("," + r.name + ",") != std::string::npos;
+	if (rows_.empty())
+		return true;
+	const words names = split(rows_, ',');
+	const bool wanted = std::ranges::find(names, r.name) != names.end();
+	if (wanted)
+		found_rows_.push_back(r.name);
+	return wanted;
+}
+
+bool command_line::lacks_rows() const
+{
+	for (const std::string &name : split(rows_, ','))
+		if (!name.empty() && std::ranges::find(found_rows_, name) == found_rows_.end()) {
+			fprintf(stderr, "%s: --rows: there is no row %s here; --list has the names\n",
+				program_invocation_short_name, name.c_str());
+			return true;
+		}
+	return false;
 }
 
 bool command_line::has_listed(const std::vector<row> &rows) const

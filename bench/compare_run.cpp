@@ -91,32 +91,46 @@ void take_samples(samples &mine, const words &line)
 		mine.values.clear();
 }
 
-// Runs the rows of one group (quick: all rows) once on one column.
-void run_group(const settings &s, const std::vector<row> &rows, const std::string &group, column &c)
+// Runs the column's program once. Lines that are not about these rows are noise, such as a crash report of a library.
+// Returns whether a row has samples or a failure.
+bool run_once(const words &command, const words &names, column &c)
 {
-	constexpr int kGiveUp = 2; // a row that failed this often is not run again
-	std::string list;
-	for (const row &r : rows)
-		if ((r.group == group || s.quick) && has(c, r) && c.by_row[r.name].failures < kGiveUp)
-			list += (list.empty() ? "" : ",") + r.name;
-	if (list.empty() || !c.refusal.empty())
-		return;
-	words command = c.launcher;
-	command.insert(command.end(), {c.program, c.provider, "--rows", list});
-	if (s.quick)
-		command.emplace_back("--quick");
-	command = joined(joined(command, s.extra), c.extra);
 	bool has_samples = false;
 	c.places.clear();
 	for (const std::string &line : output_lines(command, c.folder)) {
 		words parts = split(line, '\t');
 		if (parts[0] == "where") {
 			c.places.assign(parts.begin() + 1, parts.end());
-			continue;
+		} else if (std::ranges::find(names, parts[0]) != names.end()) {
+			take_samples(c.by_row[parts[0]], parts);
+			has_samples = true;
 		}
-		take_samples(c.by_row[parts[0]], parts);
-		has_samples = true;
 	}
+	return has_samples;
+}
+
+// Runs the rows of one group (quick: all rows) once on one column.
+void run_group(const settings &s, const std::vector<row> &rows, const std::string &group, column &c)
+{
+	constexpr int kGiveUp = 2;     // a row that failed this often is not run again
+	constexpr int kStartsMost = 3; // of a program that ends without a result: some libraries crash now and then
+	words names;
+	for (const row &r : rows)
+		if ((r.group == group || s.quick) && has(c, r) && c.by_row[r.name].failures < kGiveUp)
+			names.push_back(r.name);
+	if (names.empty() || !c.refusal.empty())
+		return;
+	std::string list;
+	for (const std::string &name : names)
+		list += (list.empty() ? "" : ",") + name;
+	words command = c.launcher;
+	command.insert(command.end(), {c.program, c.provider, "--rows", list});
+	if (s.quick)
+		command.emplace_back("--quick");
+	command = joined(joined(command, s.extra), c.extra);
+	bool has_samples = run_once(command, names, c);
+	for (int start = 1; !has_samples && !c.expected.empty() && start < kStartsMost; start++, c.restarts++)
+		has_samples = run_once(command, names, c);
 	if (has_samples && !c.expected.empty())
 		c.refusal = check_places(c);
 	if (!c.refusal.empty())

@@ -137,7 +137,7 @@ void explain(const std::vector<row> &rows, const std::vector<column> &columns, c
 			    std::ranges::find(optional, r.group) == optional.end()) {
 				fprintf(stderr, "%s: %s has no result for %s; it said:\n",
 					program_invocation_short_name, c.title.c_str(), r.name.c_str());
-				run_loudly({"cat", c.program + ".log"});
+				run_loudly({"sh", "-c", "tail -n 20 \"$0\" >&2", c.program + ".log"});
 				break;
 			}
 }

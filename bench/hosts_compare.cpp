@@ -170,6 +170,9 @@ bool measure(const session &s, results &all)
 		if (!c.refusal.empty()) {
 			fprintf(stderr, "hosts_compare: %s is not shown: %s\n", c.title.c_str(), c.refusal.c_str());
 			good = good && c.program == s.theirs; // it is the peer's own fault
+		} else if (c.restarts > 0) {
+			all.notes.push_back(c.title + ": started again " + std::to_string(c.restarts) +
+					    " times, since its program had ended without a result");
 		}
 	std::vector<bench::column> libraries;
 	for (const bench::column *c : all.libraries())
@@ -189,6 +192,8 @@ int compare(session &s)
 	for (const int per_host : numbers)
 		tables.push_back(
 			{per_host, rows_of(s.line, s.top, s.ours, per_host, !s.args.per_host.empty()), {}, {}, {}});
+	if (s.line.lacks_rows())
+		return 2;
 	if (s.line.has_listed(tables[0].rows))
 		return 0;
 	if (const int status = s.pair.open(s.args.hosts, s.args.agent, s.shop.folder, std::max(2, most)); status != 0)

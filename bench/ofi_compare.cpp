@@ -50,6 +50,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ofi_compare: no such rows, or no %s\n", program.c_str());
 		return 1;
 	}
+	if (line.lacks_rows())
+		return 2;
 	if (line.has_listed(all.rows))
 		return 0;
 	std::vector<bench::column> &columns = all.columns;

@@ -168,6 +168,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "shmem_compare: no such rows\n");
 		return 1;
 	}
+	if (line.lacks_rows())
+		return 2;
 	if (line.has_listed(rows))
 		return 0;
 	if (!a.table.empty())
