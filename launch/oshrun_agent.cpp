@@ -298,6 +298,8 @@ bool agent::pass_down(const message &msg)
 			out_->credit(msg.arg);
 		return true;
 	case kind::signal:
+		if (!is_signal(msg.arg))
+			return false;
 		below_->send_all(msg);
 		paused_ = msg.arg == SIGTSTP;
 		if (now_ == state::running)
@@ -412,6 +414,8 @@ bool agent::from_above(message &msg)
 	if (msg.kind == kind::ping)
 		return true;
 	if (msg.kind == kind::end) {
+		if (!is_signal(msg.arg))
+			return false;
 		end(msg.arg);
 		return true;
 	}

@@ -2,6 +2,7 @@
 // oshrun_process.hpp: what the kernel says about processes, mostly in /proc.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <sys/types.h>
@@ -15,6 +16,11 @@ char process_state(pid_t pid);                   // as in /proc/PID/stat: 'R', '
 bool is_stopped(pid_t pid);                      // by a signal or a debugger
 bool catches(pid_t pid, int sig);                // it has a handler for that signal
 bool carries_cookie(pid_t pid, uint64_t cookie); // true if a PE of that board started it, or it is one
+
+inline bool is_signal(int number)
+{
+	return number > 0 && number < NSIG;
+}
 
 // What the kernel says about a thread.
 struct thread_times {

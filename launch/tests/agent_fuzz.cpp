@@ -373,6 +373,8 @@ std::string fuzz_head(const char *self, unsigned seed)
 	return await(one);
 }
 
+constexpr unsigned kSignalSeed = 1518; // a message about signal 2147483647
+
 std::string fuzz_agent(unsigned seed)
 {
 	rng random(seed);
@@ -421,6 +423,8 @@ int main(int argc, char **argv)
 	setenv("UBSAN_OPTIONS", "halt_on_error=1:exitcode=97", 0);
 	if (std::string wrong = fuzz_head(argv[0], kEarlySeed); !once && !wrong.empty())
 		failures += report("head", kEarlySeed, wrong);
+	if (std::string wrong = fuzz_agent(kSignalSeed); !once && !wrong.empty())
+		failures += report("agent", kSignalSeed, wrong);
 	do {
 		alarm(static_cast<unsigned>(limit_s())); // for a reader that does not end
 		for (unsigned i = 0; i < 5; i++, counts.here++)
