@@ -7,27 +7,10 @@
  */
 #include "coll_test.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 enum { kBatch = 40, kWords = 300, kTeams = 4, kMostPes = 16 };
 static long g_source[kWords * kMostPes];
 static long g_dest[kBatch][kWords * kMostPes];
 static int g_me;
-
-static long word(int pe, int batch, size_t i)
-{
-	return pe * 100003L + batch * 31L + (long)i;
-}
-
-static void rest(unsigned *own)
-{
-	const unsigned r = next_random(own) % 64;
-	if (r == 0)
-		usleep(200);
-	else if (r < 4)
-		sched_yield();
-}
 
 /* Runs one collective; the two random numbers select it. */
 static void step(shmem_team_t team, int pos, unsigned kind, unsigned draw)

@@ -8,8 +8,6 @@
 #include "coll_test.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
 
 enum { kBatch = 24, kWords = 20000, kTeams = 4, kThreads = 3 };
 static int g_me;
@@ -24,20 +22,6 @@ struct shot {
 	shmemx_req_h request;
 	int ended;
 };
-
-static long word(int pe, int number, size_t i)
-{
-	return pe * 100003L + number * 31L + (long)i;
-}
-
-static void rest(unsigned *own)
-{
-	const unsigned r = next_random(own) % 64;
-	if (r == 0)
-		usleep(200);
-	else if (r < 4)
-		sched_yield();
-}
 
 static size_t given(const struct shot *s, int member) /* to collect */
 {

@@ -7,7 +7,9 @@
 
 #include "shmem_test.h"
 
+#include <sched.h>
 #include <shmemx.h>
+#include <unistd.h>
 
 /* Small positive numbers: sums over 8 PEs are exact in every type but the 8-bit ones, which wrap around. */
 static inline int value_of(int world_pe, size_t i)
@@ -25,6 +27,22 @@ static inline unsigned next_random(unsigned *state)
 {
 	*state = *state * 1664525u + 1013904223u;
 	return *state >> 8;
+}
+
+/* What a PE gives to a collective with this number in the sequence. */
+static inline long word(int pe, int number, size_t i)
+{
+	return pe * 100003L + number * 31L + (long)i;
+}
+
+/* Pauses now and then, so that members run ahead of each other; own: a sequence of this PE's own. */
+static inline void rest(unsigned *own)
+{
+	const unsigned r = next_random(own) % 64;
+	if (r == 0)
+		usleep(200);
+	else if (r < 4)
+		sched_yield();
 }
 
 #endif
