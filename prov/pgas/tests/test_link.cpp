@@ -135,6 +135,45 @@ void test_peer_that_is_stopped_is_waited_for(void **)
 		}
 }
 
+bool lose_proofs(fake::network &, std::string &bytes)
+{
+	packet_head h;
+	memcpy(&h, bytes.data(), sizeof h);
+	return h.flags != kPacketProof;
+}
+
+void lose_line(net_link &l, uint64_t line)
+{
+	port_event e{port_event_kind::lost, -ECONNRESET};
+	e.line = line;
+	fake::of(*l.port).events.push_back(e);
+	fake::of(*l.port).inbox.clear(); // what was on its way is lost, too
+}
+
+// The line breaks when the peer has answered and has not accepted yet: nothing of that answer is in the next call.
+void test_call_that_is_lost_after_its_answer_is_repeated(void **)
+{
+	for (unsigned seed = 0; seed < 20; seed++) {
+		fake::network net;
+		net.random.seed(seed);
+		net.change = lose_proofs;
+		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
+		a.post(b, 8);
+		const channel &c = *a.channels[2];
+		for (uint32_t lost = 0; lost < 3; lost++) {
+			run_until({&a, &b}, [&] { return c.greeting->proven; });
+			assert_int_equal(c.calls, lost);
+			lose_line(*b.l, b.l->strangers.at(0)->line);
+			run_until({&b}, [&] { return b.l->by_address.empty(); });
+			lose_line(*a.l, c.line);
+			run_until({&a, &b}, [&] { return c.calls > lost; });
+		}
+		net.change = nullptr;
+		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 8), false); });
+		assert_int_equal(a.failed[2], 0);
+	}
+}
+
 // --- transfers -------------------------------------------------------------------------------------------------------
 
 // A peer that cannot see transfers is told in advance, one that can is not; a link whose port moved bulk stays awake.
@@ -369,6 +408,7 @@ int main()
 		cmocka_unit_test(test_death_in_every_state_tells_everybody),
 		cmocka_unit_test(test_silence_is_noticed_and_a_bye_is_no_death),
 		cmocka_unit_test(test_peer_that_is_stopped_is_waited_for),
+		cmocka_unit_test(test_call_that_is_lost_after_its_answer_is_repeated),
 		cmocka_unit_test(test_who_takes_part_in_transfers_stays_awake),
 		cmocka_unit_test(test_a_hold_gathers_lone_frames),
 		cmocka_unit_test(test_without_the_secret_nothing_is_run),

@@ -156,7 +156,7 @@ bool call_again(channel &c, int status, const std::string &why)
 	l.port->ops->remove(*l.port, std::exchange(c.line, 0));
 	c.greeted = c.greeting->proven = c.signs = false;
 	c.signed_out = c.signed_in = 0;
-	c.id = 0;
+	hello_forget(c);              // otherwise our next hello would look like an answer
 	c.session_in = random_word(); // packets meant for the lost call are not for this one
 	const uint64_t rest = std::min(kRestLeastNs << std::min(c.calls++, 10u), kRestMostNs);
 	call_later(c, pgas_now_ns() + rest / 2 + random_word() % rest); // spreads calls dropped at the same moment

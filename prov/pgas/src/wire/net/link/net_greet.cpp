@@ -279,6 +279,13 @@ bool refuse_version(net_link &l, uint64_t line, const packet_head &p, const char
 
 } // namespace
 
+void hello_forget(channel &c)
+{
+	c.id = c.session_out = 0;
+	c.number_out = 0;
+	c.longest = kPacketLeast;
+}
+
 void greet(channel &c)
 {
 	handshake &g = *c.greeting;

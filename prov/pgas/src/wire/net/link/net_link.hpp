@@ -324,7 +324,8 @@ void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len);
 void put_receive(net_link &l, uint64_t line, uint32_t word); // a peer's put went directly to our memory
 
 // net_greet.cpp
-void greet(channel &c); // we call: sends a new hello
+void hello_forget(channel &c); // what the peer said in it; the call is lost
+void greet(channel &c);        // we call: sends a new hello
 bool greeted_by(net_link &l, uint64_t line, const packet_head &h, const char *bytes, size_t len);
 void answer(channel &c); // answers a caller's hello
 void proof_take(channel &c, const proof &p);
