@@ -109,7 +109,7 @@ bool client_knows_stopped(const net_domain &d, const channel &c)
 bool stopped(void *self, const channel &c)
 {
 	auto &d = *static_cast<net_domain *>(self);
-	if (!d.dom->peer_stopped || c.stranger)
+	if (!d.dom->peer_stopped || c.stranger || c.accepted)
 		return false;
 	const uint64_t silent = d.l->checked_at - std::max(c.asked_at, c.heard_at);
 	net_stop &s = d.stops[&c];

@@ -10,7 +10,8 @@
 //   each has called           the lower address holds the other's hello back unanswered; the other one answers, and
 //                             the channel takes the place of its own call. The held stranger ends when the call
 //                             is open, and is answered when the call fails
-//   a stranger was answered   a call to its address waits until the stranger is proven or gone, two seconds at most
+//   a stranger was answered   a call to its address waits until the stranger is open or gone, two seconds at most
+//   a stranger was accepted   our own call to its address rests meanwhile, and goes on if the stranger's line is lost
 //   both proved themselves    by two calls at once, because one of them waited so long: the lower address's call stays
 //
 // A stranger may keep its place for two seconds, and at most kStrangersMost have one; then the oldest is ended. A call
@@ -109,7 +110,21 @@ bool may_help(int status)
 
 bool is_answered(const net_link &l, const std::string &address)
 {
-	return std::ranges::any_of(l.strangers, [&](const channel *s) { return s->greeted && s->address == address; });
+	const auto is_it = [&](const channel *s) { return s->greeted && s->address == address; };
+	return std::ranges::any_of(l.strangers, is_it) || std::ranges::any_of(l.accepted, is_it);
+}
+
+// The next call begins anew: nothing of this one is left.
+void call_rest(channel &c, uint64_t until)
+{
+	net_link &l = *c.link;
+	packets_forget(c);
+	l.port->ops->remove(*l.port, std::exchange(c.line, 0));
+	c.greeted = c.greeting->proven = c.signs = false;
+	c.signed_out = c.signed_in = 0;
+	hello_forget(c);              // otherwise our next hello would look like an answer
+	c.session_in = random_word(); // packets meant for the lost call are not for this one
+	call_later(c, until);
 }
 
 } // namespace
@@ -148,18 +163,11 @@ channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, c
 
 bool call_again(channel &c, int status, const std::string &why)
 {
-	net_link &l = *c.link;
 	if (!c.called || c.state != channel_state::greeting || !may_help(status))
 		return false;
 	c.trouble = why;
-	packets_forget(c);
-	l.port->ops->remove(*l.port, std::exchange(c.line, 0));
-	c.greeted = c.greeting->proven = c.signs = false;
-	c.signed_out = c.signed_in = 0;
-	hello_forget(c);              // otherwise our next hello would look like an answer
-	c.session_in = random_word(); // packets meant for the lost call are not for this one
 	const uint64_t rest = std::min(kRestLeastNs << std::min(c.calls++, 10u), kRestMostNs);
-	call_later(c, pgas_now_ns() + rest / 2 + random_word() % rest); // spreads calls dropped at the same moment
+	call_rest(c, pgas_now_ns() + rest / 2 + random_word() % rest); // spreads calls dropped at the same moment
 	return true;
 }
 
@@ -195,15 +203,33 @@ channel *stranger_new(net_link &l, uint64_t line, const std::string &address)
 	return c;
 }
 
+// A line that is lost now is no harm: we send nothing before the peer's first packet, and call again if it does not.
+void stranger_accept(channel &c)
+{
+	net_link &l = *c.link;
+	const std::vector<channel *> others = l.accepted;
+	for (channel *other : others)
+		if (other->address == c.address)
+			end_stranger(*other, "its peer has called again");
+	std::erase(l.strangers, &c);
+	c.stranger = false;
+	c.accepted = true;
+	l.accepted.push_back(&c);
+	channel *own = channel_to(l, c.address);
+	if (own && own->state == channel_state::greeting && own->greeted)
+		call_rest(*own, pgas_now_ns() + kStrangerNs);
+}
+
 void stranger_known(channel &c)
 {
 	net_link &l = *c.link;
-	if (!std::exchange(c.stranger, false))
+	const bool accepted = std::exchange(c.accepted, false);
+	if (!std::exchange(c.stranger, false) && !accepted)
 		return;
-	std::erase(l.strangers, &c);
+	std::erase(accepted ? l.accepted : l.strangers, &c);
 	if (c.state == channel_state::over && !is_answered(l, c.address))
 		for (channel *waiting : l.callers)
-			if (waiting->address == c.address && !waiting->calls)
+			if (waiting->address == c.address && (accepted || !waiting->calls))
 				waiting->call_at = 0;
 }
 
@@ -219,10 +245,10 @@ bool stranger_yields(channel &c)
 
 void call_settled(channel &c)
 {
-	const std::vector<channel *> strangers = c.link->strangers;
-	for (channel *s : strangers)
-		if (s->address == c.address)
-			end_stranger(*s, "it is here already");
+	for (const std::vector<channel *> &those : {c.link->strangers, c.link->accepted})
+		for (channel *s : those)
+			if (s->address == c.address)
+				end_stranger(*s, "it is here already");
 }
 
 void call_failed(channel &c)
@@ -255,6 +281,8 @@ channel &take_place(channel &opened)
 	std::swap(own.number_out, opened.number_out);
 	std::swap(own.longest, opened.longest);
 	std::swap(own.signs, opened.signs);
+	std::swap(own.signed_out, opened.signed_out);
+	std::swap(own.signed_in, opened.signed_in);
 	std::swap(own.key_out, opened.key_out);
 	std::swap(own.key_in, opened.key_in);
 	std::swap(own.greeting, opened.greeting);

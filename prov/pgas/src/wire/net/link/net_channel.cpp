@@ -82,7 +82,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 	if (c.state == channel_state::over)
 		return;
 	net_link &l = *c.link;
-	const bool called = c.called && c.state == channel_state::greeting, stranger = c.stranger;
+	const bool called = c.called && c.state == channel_state::greeting, stranger = c.stranger || c.accepted;
 	c.state = channel_state::over;
 	c.why = why;
 	c.reason = reason;

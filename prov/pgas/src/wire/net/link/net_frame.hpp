@@ -21,7 +21,7 @@
 namespace pgas {
 
 inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
-inline constexpr uint8_t kProtocol = 4;
+inline constexpr uint8_t kProtocol = 5;
 
 enum packet_flag : uint8_t {
 	kPacketHello = 1,  // who I am; not proven

@@ -5,10 +5,12 @@
 //   A calls B:  A -> B  HELLO          who I am, where I can be reached, a nonce, the endpoint I look for
 //               B -> A  HELLO + PROOF  the same about B; the callee's proof
 //               A -> B  PROOF          the caller's proof, sent only after the callee's was right
-//               B -> A  any packet     of the open channel: the callee accepts the caller. At least one, without frames
+//               B -> A  ACCEPT         a packet without frames: the callee accepts the caller
+//               A -> B  any packet     of the channel, at least one without frames: the caller knows
 //
-// The caller's channel opens with that packet and not before: a callee waits two seconds for a proof, and a caller that
-// was stopped or cut off meanwhile calls again. None of its client's operations is in flight yet, so none can be lost.
+// The caller's channel opens with ACCEPT, and the callee's with the packet after it. If the line is lost before, neither
+// side has sent any operation, so none can be lost: the caller calls again, and so does a callee that wants to. A callee
+// waits two seconds for a proof; a caller that was stopped or cut off meanwhile calls again.
 //
 // A proof is a keyed hash over a label, the protocol's version, the role of its sender, and both hellos as they were
 // sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is made from the job's secret and the
@@ -163,18 +165,25 @@ void sign_from_now(channel &c)
 	c.signs = c.link->signs;
 }
 
+void trust_line(const channel &c)
+{
+	port &p = *c.link->port;
+	const secret key = hash_greeting(c, "pgas line", link_role::caller);
+	if (p.ops->trust)
+		p.ops->trust(p, c.line, key.data());
+}
+
 } // namespace
 
 channel &open_channel(channel &proven)
 {
 	net_link &l = *proven.link;
-	const secret line_key = hash_greeting(proven, "pgas line", link_role::caller);
 	for (auto &old : l.channels) // another process had that address before
 		if (old && old.get() != &proven && old->open() && old->address == proven.address)
 			channel_end(*old, -FI_ECONNRESET, "another process has its address now", false);
 	proven.state = channel_state::open;
-	if (l.port->ops->trust)
-		l.port->ops->trust(*l.port, proven.line, line_key.data());
+	if (!proven.accepted)
+		trust_line(proven);
 	stranger_known(proven);
 	channel &c = proven.called ? proven : take_place(proven);
 	c.greeting.reset();
@@ -325,7 +334,7 @@ bool greeted_by(net_link &l, uint64_t line, const packet_head &p, const char *by
 // The proof of a caller whose hello was answered.
 void proof_take(channel &c, const proof &p)
 {
-	if (c.state != channel_state::greeting || !c.id || !c.greeted || c.greeting->role != link_role::callee)
+	if (c.state != channel_state::greeting || !c.id || !c.greeted || !c.stranger)
 		return;
 	if (!proves(c, p)) {
 		refuse(c, "it does not know this job's secret, or not the address that it calls");
@@ -334,7 +343,10 @@ void proof_take(channel &c, const proof &p)
 	if (stranger_yields(c))
 		return;
 	sign_from_now(c);
-	send_bare(open_channel(c), 0);
+	c.greeting->proven = true;
+	stranger_accept(c);
+	trust_line(c);
+	send_bare(c, 0);
 }
 
 void refusal_take(net_link &l, const packet_head &h, const char *bytes, size_t len)

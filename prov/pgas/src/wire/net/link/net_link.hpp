@@ -92,6 +92,7 @@ struct channel {
 	uint64_t line = 0;             // the port's line; 0: none
 	bool called = false;           // the client's operations use it
 	bool stranger = false;         // a peer began it and has not proven itself yet: in net_link::strangers
+	bool accepted = false;         // a proven stranger that may not know yet: in net_link::accepted
 	bool held = false;             // a stranger left unanswered while we call the same address
 	bool greeted = false;          // our hello was sent
 	uint64_t greeted_at = 0;       // ns; for a call of ours
@@ -180,6 +181,7 @@ struct net_link {
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
 	std::vector<channel *> strangers;    // channels that peers began and have not proven yet, oldest first
+	std::vector<channel *> accepted;     // channels that peers began and proved, which the peers have not used yet
 	std::vector<channel *> callers;      // our own, with a later call
 	uint64_t checked_at = 0;             // ns, for watch_silence()
 	uint64_t clock = 0, awake_until = 0; // ns; clock: last reading, at most kPollsPerClock polls old
@@ -335,7 +337,8 @@ void refusal_take(net_link &l, const packet_head &h, const char *bytes, size_t l
 
 // net_call.cpp
 channel *stranger_new(net_link &l, uint64_t line, const std::string &address); // null: it cannot be kept
-void stranger_known(channel &c);                                               // it proved itself, or is over
+void stranger_accept(channel &c);                                              // it proved itself
+void stranger_known(channel &c);                                               // it is open, or over
 channel *channel_to(net_link &l, const std::string &address); // the one for our own operations; null: none
 // A call of ours lost its line; `why` is for log messages. Returns false if calling again is of no use.
 bool call_again(channel &c, int status, const std::string &why);
