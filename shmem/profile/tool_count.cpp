@@ -32,9 +32,8 @@ bool user_asks()
 
 std::string name_of_word(uint64_t place)
 {
-	char text[64];
-	race::name_place(place, text);
-	return text;
+	const race::place_name name = race::name_place(place);
+	return name.declared.empty() ? name.object : name.object + " (" + name.declared + ")";
 }
 
 const void *address_of_word(uint64_t place)

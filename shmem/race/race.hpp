@@ -14,6 +14,7 @@
 
 #include "tool.hpp"
 
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -21,8 +22,12 @@ namespace pgas_tools::race {
 
 extern bool g_on __attribute__((visibility("hidden")));
 
-// race_site.cpp: what the program calls the memory at a symmetric offset
-void name_place(uint64_t offset, char (&text)[64]);
+// race_site.cpp: what the program calls the memory at a symmetric offset: "data, byte 24", and where a variable is
+// declared: "stencil.c:12", or "" if that is not known.
+struct place_name {
+	std::string object, declared;
+};
+place_name name_place(uint64_t offset);
 
 // Blocks of memory at equal distances; stride: bytes from one block to the next.
 struct span {

@@ -48,11 +48,12 @@ void record_race(const access &mine, const cell &other, int target, uint64_t off
 	     0,
 	     offset,
 	     1,
+	     "",
 	     ""};
-	if (offset == kPrivate)
-		snprintf(r.what, sizeof r.what, "memory of its own");
-	else
-		name_place(offset, r.what);
+	const place_name name = offset == kPrivate ? place_name{"memory of its own", ""} : name_place(offset);
+	snprintf(r.what, sizeof r.what, "%s", name.object.c_str());
+	if (name.declared.size() < sizeof r.declared) // a part of it would be another place
+		snprintf(r.declared, sizeof r.declared, "%s", name.declared.c_str());
 	pgas_store_relaxed(&h->races_used, h->races_used + 1); // read when all have left, or when the job ends early
 }
 
@@ -79,7 +80,7 @@ struct pair_of_places {
 	side a, b;
 	int target;
 	uint64_t offset, bytes, count;
-	std::string what;
+	std::string what, declared;
 };
 
 struct summary {
@@ -158,7 +159,8 @@ summary gather(bool near_only)
 				  r.offset,
 				  r.bytes,
 				  r.count,
-				  std::string(r.what, strnlen(r.what, sizeof r.what))});
+				  std::string(r.what, strnlen(r.what, sizeof r.what)),
+				  std::string(r.declared, strnlen(r.declared, sizeof r.declared))});
 		}
 	return sum;
 }
@@ -211,8 +213,9 @@ void print_text(FILE *out, const summary &sum, const char *early)
 			p.count == 1 ? "once" : (std::to_string(p.count) + " times").c_str());
 		print_side(out, p.a);
 		print_side(out, p.b);
-		fprintf(out, "  both at PE %d: %" PRIu64 " byte%s, %s\n", p.target, p.bytes, p.bytes == 1 ? "" : "s",
+		fprintf(out, "  both at PE %d: %" PRIu64 " byte%s, %s", p.target, p.bytes, p.bytes == 1 ? "" : "s",
 			p.what.c_str());
+		fputs(p.declared.empty() ? "\n" : (" (" + p.declared + ")\n").c_str(), out);
 	}
 	fprintf(out, "SHMEM race check%s: ", early);
 	if (sum.pairs.empty())
@@ -257,6 +260,7 @@ void write_json(const char *path, const summary &sum)
 	for (const pair_of_places &p : sum.pairs) {
 		json.line().begin_object().member("count", p.count).member("target", p.target);
 		json.member("bytes", p.bytes).member("where", p.what);
+		json.member("declared", p.declared);
 		write_side(json, "first", p.a);
 		write_side(json, "second", p.b);
 		json.end_object();

@@ -4,6 +4,7 @@
 // PE that reports finds function and line. Also names for symmetric addresses.
 #include "race_state.hpp"
 
+#include "tool_declared.hpp"
 #include "tool_place.hpp"
 #include "tool_symbols.hpp"
 
@@ -66,26 +67,26 @@ uint32_t site_of(const origin &caller)
 	return g_known[key] = number;
 }
 
-void name_place(uint64_t offset, char (&text)[64])
+place_name name_place(uint64_t offset)
 {
 	const void *address = shmem_impl_tool_address(offset);
+	char text[64];
 	size_t block_bytes = 0;
-	text[0] = '\0';
 	if (const void *block = shmem_impl_tool_block_around(address, &block_bytes)) {
 		snprintf(text, sizeof text, "byte %zu of a block of %zu",
 			 static_cast<size_t>(static_cast<const char *>(address) - static_cast<const char *>(block)),
 			 block_bytes);
-		return;
+		return {text, ""};
 	}
 	const file_place where = find_file(address);
 	uint64_t within = 0;
 	const std::string name = where.path.empty() ? "" : variable_at(where.path.c_str(), where.address, within);
-	if (name.empty())
+	if (name.empty()) {
 		snprintf(text, sizeof text, "symmetric address %#" PRIx64, offset);
-	else if (within)
-		snprintf(text, sizeof text, "%.36s, byte %" PRIu64, name.c_str(), within);
-	else
-		snprintf(text, sizeof text, "%.60s", name.c_str());
+		return {text, ""};
+	}
+	return {within ? name.substr(0, 36) + ", byte " + std::to_string(within) : name.substr(0, 60),
+		declaration_at(where.path.c_str(), where.address - within)};
 }
 
 } // namespace pgas_tools::race

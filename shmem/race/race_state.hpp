@@ -113,6 +113,7 @@ struct race_entry { // found by the PE whose room has it
 	uint32_t bytes, unused;
 	uint64_t offset, count; // offset: in the target's symmetric memory; kPrivate: outside it
 	char what[64];          // the variable or block, as the finder knows it
+	char declared[256];     // where the variable is declared, or ""
 };
 constexpr uint64_t kPrivate = UINT64_MAX;
 constexpr uint64_t kLockKey = uint64_t{1} << 62;

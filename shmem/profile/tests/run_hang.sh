@@ -71,6 +71,8 @@ says '^  PE 2: shmem_long_g to PE 3, 8 bytes, for '
 
 # what follows from it: names of words, who holds a lock, who does not come, deadlocks
 ended='deadlock_probe: 4 PEs: all as it should be'
+declared=$(grep -n '^static long first_lock' "$src/shmem/profile/tests/deadlock_probe.c" | cut -d: -f1)
+locks_at="(deadlock_probe.c:$declared)" # the file's name as the build passes it to the compiler: without its folder
 concluded() { # KIND, then the lines of its conclusion, and no others
 	kind=$1
 	shift
@@ -82,25 +84,25 @@ concluded() { # KIND, then the lines of its conclusion, and no others
 	printf '  conclusion: %s\n' "$@" >"$work/wanted"
 	# of the last report, when all have waited for long enough
 	awk '/hang report/ { text = "" } /^  conclusion/ { text = text $0 "\n" } END { printf "%s", text }' \
-		"$work/out" >"$work/err"
+		"$work/out" | sed 's:([^ ()]*/:(:' >"$work/err"
 	cmp -s "$work/wanted" "$work/err"
 	check "$kind: the conclusion"
 }
 concluded locks 'PE 2-3 wait in shmem_barrier_all for PE 0-1, in shmem_set_lock' \
-	'PE 0 waits for the lock second_lock, which PE 1 holds, in shmem_set_lock' \
-	'PE 1 waits for the lock first_lock, which PE 0 holds, in shmem_set_lock' \
+	'PE 0 waits for the lock second_lock '"$locks_at"', which PE 1 holds, in shmem_set_lock' \
+	'PE 1 waits for the lock first_lock '"$locks_at"', which PE 0 holds, in shmem_set_lock' \
 	'deadlock: PE 0 waits for PE 1, which waits for PE 0'
-says '^      second_lock is the lock$'
+says '^      second_lock (.*deadlock_probe.c:'"$declared"') is the lock$'
 concluded barrier 'PE 0-1,3 wait in shmem_barrier_all for PE 2, in shmem_long_wait_until' \
 	'deadlock: every PE waits, and none is left that could end a wait'
-says '^      words, byte 24 is 0, and must be >= 9$'
+says '^      words, byte 24 (.*deadlock_probe.c:'$((declared + 2))') is 0, and must be >= 9$'
 concluded word 'deadlock: every PE waits, and none is left that could end a wait'
-says '^      flag is 3, and must be == 9$'
+says '^      flag (.*deadlock_probe.c:'$((declared + 1))') is 3, and must be == 9$'
 begin "$oshrun" --hang-after 2 -n 4 "$top/shmem/profile/tests/deadlock_probe" busy "$work/go"
 reported "a report while PE 3 computes"
 says '^  conclusion: PE 1-2 wait in shmem_barrier_all for PE 0, in shmem_set_lock$'
 says '^  conclusion: PE 1-2 wait in shmem_barrier_all for PE 3, in no call$'
-says '^  conclusion: PE 0 waits for the lock first_lock, which PE 3 holds, in no call$'
+says '^  conclusion: PE 0 waits for the lock first_lock (.*), which PE 3 holds, in no call$'
 ! grep -q deadlock: "$work/out"
 check "a PE that computes is no deadlock"
 end_well

@@ -109,9 +109,10 @@ check "a synchronisation that one of two teams lacks"
 # what the report says
 expect 66 '^SHMEM race check: 1 race; 2 accesses of 3 PEs$' "$oshrun" --check=race -n 3 "$races" two_puts
 expect 66 '^SHMEM race 1 of 1, seen once: nothing orders these two$' "$oshrun" --check race -n 3 "$races" two_puts
-expect 66 '^  both at PE 2: 8 bytes, data$' "$oshrun" --check=race -n 3 "$races" two_puts
+declared=$(grep -n '^long data' "$src/shmem/race/tests/races.c" | cut -d: -f1)
+expect 66 '^  both at PE 2: 8 bytes, data (.*races\.c:'"$declared"')$' "$oshrun" --check=race -n 3 "$races" two_puts
 expect 66 '^  both at PE 1: 8 bytes, byte 56 of a block of ' "$oshrun" --check=race -n 3 "$races" block_again
-expect 66 '^  both at PE 2: 1 byte, data$' "$oshrun" --check=race -n 3 "$races" same_byte
+expect 66 '^  both at PE 2: 1 byte, data (.*races\.c:[0-9]*)$' "$oshrun" --check=race -n 3 "$races" same_byte
 expect 66 '^  both at PE 0: 8 bytes, memory of its own$' "$oshrun" --check=race -n 3 "$races" unfinished_fetch
 expect 66 '^SHMEM race check: 1 race' env SHMEM_DEBUG=race "$oshrun" -n 3 "$races" two_puts
 expect 66 '^SHMEM race check: 1 race' env SHMEM_CHECK=race "$oshrun" -n 3 "$races" two_puts
@@ -119,6 +120,8 @@ json=$work/races.json
 expect 66 '' "$oshrun" --check=race:"$json" -n 3 "$races" missing_fence
 grep -q '"function": "missing_fence", "file": ".*races_order.c", "line": [0-9]*,' "$json"
 check "JSON has the places"
+grep -q '"where": "data", "declared": ".*races\.c:'"$declared"'"' "$json"
+check "JSON has the place of the variable"
 if python_has json; then
 	python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["races"]) == 1' "$json"
 	check "JSON can be read"
