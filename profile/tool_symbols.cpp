@@ -11,8 +11,13 @@
 namespace pgas_tools {
 namespace {
 
+struct found_symbol {
+	std::string name;
+	uint64_t within = 0, bytes = 0; // within: offset of the address in it
+};
+
 // The symbol of that type that contains the address, according to the file; address: as in the file.
-std::string search(const image &file, unsigned type, uint64_t address, uint64_t &within)
+found_symbol search(const image &file, unsigned type, uint64_t address)
 {
 	const Elf64_Ehdr *head = file.head();
 	const Elf64_Shdr *sections = file.sections();
@@ -28,11 +33,18 @@ std::string search(const image &file, unsigned type, uint64_t address, uint64_t 
 			if (ELF64_ST_TYPE(s.st_info) != type || address < s.st_value ||
 			    address - s.st_value >= s.st_size || s.st_name >= names.sh_size)
 				continue;
-			within = address - s.st_value;
-			return std::string(text + s.st_name, strnlen(text + s.st_name, names.sh_size - s.st_name));
+			return {std::string(text + s.st_name, strnlen(text + s.st_name, names.sh_size - s.st_name)),
+				address - s.st_value, s.st_size};
 		}
 	}
 	return {};
+}
+
+std::string name_of(const found_symbol &s, uint64_t &within)
+{
+	if (!s.name.empty())
+		within = s.within;
+	return s.name;
 }
 
 // Addresses in the file begin at 0 if it may be loaded anywhere.
@@ -47,12 +59,18 @@ bool is_fixed(const image &file)
 std::string function_at(const char *path, uintptr_t base, uintptr_t address, uint64_t &within)
 {
 	const image file(path);
-	return search(file, STT_FUNC, is_fixed(file) ? address : address - base, within);
+	return name_of(search(file, STT_FUNC, is_fixed(file) ? address : address - base), within);
 }
 
 std::string variable_at(const char *path, uint64_t address, uint64_t &within)
 {
-	return search(image(path), STT_OBJECT, address, within);
+	return name_of(search(image(path), STT_OBJECT, address), within);
+}
+
+uint64_t bytes_left_at(const char *path, uint64_t address)
+{
+	const found_symbol s = search(image(path), STT_OBJECT, address);
+	return s.bytes - s.within;
 }
 
 } // namespace pgas_tools

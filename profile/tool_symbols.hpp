@@ -15,4 +15,7 @@ std::string function_at(const char *path, uintptr_t base, uintptr_t address, uin
 // The same for a variable; address: as in the file.
 std::string variable_at(const char *path, uint64_t address, uint64_t &within);
 
+// The bytes of a variable from this address to its end; 0: the file does not say.
+uint64_t bytes_left_at(const char *path, uint64_t address);
+
 } // namespace pgas_tools

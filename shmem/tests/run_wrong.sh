@@ -84,6 +84,14 @@ wrong context-destroyed shmem_ctx_long_p "the context was destroyed"
 wrong wait-stack shmem_wait_until "is not symmetric memory"
 wrong odd-address shmem_long_p "is not aligned to its 8 bytes"
 wrong short-psync shmem_sync "pSync" "not within one allocated block"
+wrong static-psync shmem_sync "pSync" "has 128 bytes, and must have 1024" "array of 128 longs"
+for element in 0 1 5 126; do
+	wrong unset-psync=$element shmem_barrier "pSync[$element] is -1 and not SHMEM_SYNC_VALUE (0)" \
+		"assign that to all 128 elements"
+done
+wrong unset-psync=0-all shmem_barrier "pSync[0] is -1 and not SHMEM_SYNC_VALUE (0)"
+wrong unset-reduce shmem_long_sum_to_all "pSync[1] is 1 and not SHMEM_SYNC_VALUE"
+good "$run" -n 4 "$top/shmem/tests/coll_sets"
 wrong second-thread shmem_long_p "called by a second thread" SHMEM_THREAD_SINGLE
 expect 0 '^SHMEM_DEBUG: [1-9][0-9]* calls of 2 PEs were checked, and no mistake was found$' "$run" -n 2 "$program" right
 # an unknown hint is only a hint

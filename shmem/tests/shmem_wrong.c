@@ -128,6 +128,19 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "short-psync")) {
 		long *psync = shmem_malloc(sizeof *psync);
 		shmem_sync(me, 0, 1, psync);
+	} else if (!strcmp(what, "static-psync")) {
+		static long few[16];
+		shmem_sync(me, 0, 1, few);
+	} else if (!strncmp(what, "unset-psync", 11)) { /* one element, of a set or of all PEs */
+		static long psync[SHMEM_BARRIER_SYNC_SIZE];
+		psync[atoi(what + 12)] = -1;
+		shmem_barrier(strstr(what, "all") ? 0 : me, 0, strstr(what, "all") ? shmem_n_pes() : 1, psync);
+	} else if (!strcmp(what, "unset-reduce")) {
+		static long psync[SHMEM_REDUCE_SYNC_SIZE];
+		for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
+			psync[i] = 1;
+		static long work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+		shmem_long_sum_to_all(pair, pair, 2, 0, 0, shmem_n_pes(), work, psync);
 	} else if (!strcmp(what, "second-thread")) {
 		pthread_t other;
 		pthread_create(&other, NULL, put_cell, NULL);

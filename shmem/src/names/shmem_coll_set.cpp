@@ -38,6 +38,13 @@ teams::team *make_set(const char *routine, int start, int stride, int count)
 	return t;
 }
 
+void check_psync(const char *routine, const long *psync, size_t longs, int count)
+{
+	check_host(routine, "pSync", psync, longs * sizeof(long));
+	if (PGAS_UNLIKELY(g_shmem.env.debug))
+		debug_psync(routine, psync, longs, count);
+}
+
 // The team to work on. Threads may use one set with different pSyncs at the same time, so each call has a copy.
 teams::team find_set(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
 {
@@ -49,9 +56,7 @@ teams::team find_set(const char *routine, int start, int log_stride, int count, 
 	const int64_t me = (g_shmem.my_pe - start) / stride;
 	if (g_shmem.my_pe < start || (g_shmem.my_pe - start) % stride || me >= count)
 		fail(routine, "PE %d is not in the active set %d, %d, %d", g_shmem.my_pe, start, log_stride, count);
-	check_host(routine, "pSync", psync, psync_longs * sizeof(long));
-	if (PGAS_UNLIKELY(g_shmem.env.debug))
-		debug_remote(routine, "pSync", psync, psync_longs * sizeof(long));
+	check_psync(routine, psync, psync_longs, count);
 	const pgas::mutex_holder lock(g_sets_mutex);
 	teams::team *t = g_sets;
 	while (t && !(t->start == start && t->stride == stride && t->size == count))
@@ -73,8 +78,11 @@ void run_on_set(const char *routine, int start, int log_stride, int count, long 
 	if (PGAS_UNLIKELY(g_shmem.env.debug))
 		debug_call(routine);
 	if (start == 0 && count == g_shmem.n_pes && (log_stride == 0 || count == 1) && g_shmem.initialized &&
-	    g_shmem.thread_level != SHMEM_THREAD_MULTIPLE)
+	    g_shmem.thread_level != SHMEM_THREAD_MULTIPLE) {
+		if (PGAS_UNLIKELY(g_shmem.env.debug)) // not needed here, but by other libraries
+			check_psync(routine, psync, psync_longs, count);
 		return body(g_teams[0]);
+	}
 	teams::team t = find_set(routine, start, log_stride, count, psync, psync_longs);
 	body(t);
 }

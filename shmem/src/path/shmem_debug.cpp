@@ -3,24 +3,28 @@
 // SHMEM_DEBUG: checks that are too expensive to run always. With it contexts have a front without windows, so that
 // every put, get and atomic takes the cold path and is checked there (shmem_cold.cpp); the hot path needs no code for
 // it. This file checks for heap memory that is in no block, for source and destination that overlap or are no memory of
-// this process, for collective heap calls whose arguments differ between PEs, for locks that this PE holds or does not
-// hold, and for threads that may not call. Contexts and teams that were destroyed are kept, so that their use is
-// noticed.
+// this process, for collective heap calls whose arguments differ between PEs, for pSync arrays that are too short or
+// were not set, for locks that this PE holds or does not hold, and for threads that may not call. Contexts and teams
+// that were destroyed are kept, so that their use is noticed.
 #include "shmem_debug.hpp"
 #include "core/shmem_fail.hpp"
 #include "device/shmem_partition.hpp"
+#include "tool_place.hpp"
+#include "tool_symbols.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include <pgas/pgas_base.hpp>
+#include <teams/teams_coll.hpp>
 
 namespace shmem {
 namespace {
@@ -29,6 +33,8 @@ pthread_t g_first; // the thread that called shmem_init
 uint64_t g_calls;
 pthread_mutex_t g_locks_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::vector<const long *> g_locks; // that this PE holds
+pthread_mutex_t g_psyncs_mutex = PTHREAD_MUTEX_INITIALIZER;
+std::vector<const long *> g_psyncs; // static ones whose size was looked up
 
 // Whether the page of this byte is mapped.
 bool is_mapped(uintptr_t byte)
@@ -103,6 +109,44 @@ void debug_remote(const char *name, const char *argument, const void *ptr, size_
 		     ptr, bytes);
 }
 
+namespace {
+
+// The size of a static array stands in the program's file, unless that was stripped.
+void check_psync_bytes(const char *name, const long *psync, size_t bytes)
+{
+	const pgas::mutex_holder guard(g_psyncs_mutex);
+	if (g_shmem.heap_.contains(psync) || std::ranges::find(g_psyncs, psync) != g_psyncs.end())
+		return;
+	const pgas_tools::file_place where = pgas_tools::find_file(psync);
+	const uint64_t left = where.path.empty() ? 0 : pgas_tools::bytes_left_at(where.path.c_str(), where.address);
+	if (left && left < bytes)
+		fail(name, "pSync %p has %llu bytes, and must have %zu: declare it as an array of %zu longs",
+		     static_cast<const void *>(psync), static_cast<unsigned long long>(left), bytes,
+		     bytes / sizeof(long));
+	g_psyncs.push_back(psync);
+}
+
+} // namespace
+
+// Members that are here before this PE have written into its array: a count of arrivals in the first elements, one for
+// each round of a sync, and an offset in the last that the library uses. All others must be as the program set them.
+void debug_psync(const char *name, const long *psync, size_t longs, int count)
+{
+	debug_remote(name, "pSync", psync, longs * sizeof(long));
+	check_psync_bytes(name, psync, longs * sizeof(long));
+	const auto rounds = static_cast<size_t>(std::bit_width(static_cast<unsigned>(count - 1)));
+	for (size_t i = 0; i < longs; i++) {
+		const long value = pgas_load_relaxed(psync + i);
+		const bool may_be_arrival = (i < rounds && value > 0 && value <= count) ||
+					    i == pgas::teams::kSetFlags - 1;
+		if (value != SHMEM_SYNC_VALUE && !may_be_arrival)
+			fail(name,
+			     "pSync[%zu] is %ld and not SHMEM_SYNC_VALUE (%ld): before the first call, assign that to "
+			     "all %zu elements of pSync (%p) on all PEs of the set, and synchronise",
+			     i, value, SHMEM_SYNC_VALUE, longs, static_cast<const void *>(psync));
+	}
+}
+
 void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe)
 {
 	const auto end = reinterpret_cast<uintptr_t>(dest), begin = reinterpret_cast<uintptr_t>(source);
@@ -128,6 +172,7 @@ void debug_begin()
 	g_first = pthread_self();
 	g_calls = 0;
 	g_locks.clear();
+	g_psyncs.clear();
 	fprintf(stderr, "PE %d of %d: static data %p, %zu bytes; symmetric heap %p, %zu bytes; thread level %d\n",
 		g_shmem.my_pe, g_shmem.n_pes, reinterpret_cast<void *>(g_shmem.data.addr), g_shmem.data.bytes,
 		reinterpret_cast<void *>(g_shmem.heap_part.addr + kInternalBytes),
