@@ -4,12 +4,12 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "launch_words.hpp"
 #include "oshrun_hosts.hpp"
 
 #include <pgas/pgas_variables.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 #include <cmath>
 #include <cstdio>
@@ -74,33 +74,7 @@ constexpr const char *kHelp =
 	"The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
-struct cursor {
-	int argc;
-	char **argv;
-	int index;
-	const char *value = nullptr; // of --name=value
-	std::string typed = {};      // the option as the user wrote it, for messages
-
-	bool is_option() const { return index < argc && argv[index][0] == '-' && argv[index][1]; }
-};
-
-const char *take(cursor &input)
-{
-	if (input.value)
-		return std::exchange(input.value, nullptr);
-	if (input.index + 1 < input.argc)
-		return input.argv[++input.index];
-	say("option %s needs a value; see oshrun --help", input.typed.c_str());
-	return nullptr;
-}
-
-bool parse_number(const char *text, double low, double high, double &out)
-{
-	char *end;
-	errno = 0;
-	out = strtod(text, &end);
-	return end != text && !*end && !errno && out >= low && out <= high;
-}
+using launch::cursor, launch::parse_number, launch::take;
 
 bool take_seconds(cursor &input, double low, double high, double &out)
 {
@@ -563,7 +537,7 @@ void settle(options &opts, bool debugged)
 
 int parse_options(int argc, char **argv, options &opts)
 {
-	cursor input = {argc, argv, 1};
+	cursor input = {argc, argv, "oshrun", say};
 	bool more = true, debugged = false;
 	while (more) {
 		command cmd = {opts};

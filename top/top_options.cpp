@@ -4,15 +4,14 @@
 #include "config.h"
 #endif
 #include "top_options.hpp"
+#include "launch_words.hpp"
 #include "top_say.hpp"
 #include "top_table.hpp"
 
-#include <cerrno>
 #include <climits>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"
@@ -42,31 +41,7 @@ constexpr const char *kHelp =
 	"oshrun --stats or --hang-after. Exit status: 0 the job has ended, or the table is printed;\n"
 	"1 there is no such job, or it cannot be looked into; 2 wrong usage.\n";
 
-struct cursor {
-	int argc;
-	char **argv;
-	int index;
-	std::string name = {};
-	const char *value = nullptr; // of --name=value
-};
-
-const char *take(cursor &input)
-{
-	if (input.value)
-		return std::exchange(input.value, nullptr);
-	if (input.index + 1 < input.argc)
-		return input.argv[++input.index];
-	say("option %s needs a value; see oshtop --help", input.name.c_str());
-	return nullptr;
-}
-
-bool parse_number(const char *text, double low, double high, double &out)
-{
-	char *end;
-	errno = 0;
-	out = strtod(text, &end);
-	return end != text && !*end && !errno && out >= low && out <= high;
-}
+using launch::cursor, launch::parse_number, launch::take;
 
 bool take_number(cursor &input, double low, double high, bool is_whole, double &out)
 {
@@ -75,7 +50,7 @@ bool take_number(cursor &input, double low, double high, bool is_whole, double &
 		return false;
 	if (parse_number(text, low, high, out) && (!is_whole || out == std::floor(out)))
 		return true;
-	say("%s %s: expected a %snumber from %g to %.15g", input.name.c_str(), text, is_whole ? "whole " : "", low,
+	say("%s %s: expected a %snumber from %g to %.15g", input.typed.c_str(), text, is_whole ? "whole " : "", low,
 	    high);
 	return false;
 }
@@ -109,7 +84,7 @@ bool take_list(cursor &input, options &opts)
 	const char *text = take(input);
 	if (!text || parse_list(text, opts.pes))
 		return text != nullptr;
-	say("%s %s: expected numbers of PEs, as in 0-3,8", input.name.c_str(), text);
+	say("%s %s: expected numbers of PEs, as in 0-3,8", input.typed.c_str(), text);
 	return false;
 }
 
@@ -121,7 +96,7 @@ bool take_sort(cursor &input, options &opts)
 	opts.sort = column_number(text);
 	if (opts.sort >= 0)
 		return true;
-	say("%s %s: expected one of %s", input.name.c_str(), text, column_words().c_str());
+	say("%s %s: expected one of %s", input.typed.c_str(), text, column_words().c_str());
 	return false;
 }
 
@@ -144,7 +119,7 @@ bool take_job(const char *text, options &opts)
 bool parse_one(cursor &input, options &opts)
 {
 	constexpr double shortest_s = 0.05, longest_s = 86400;
-	const std::string &name = input.name;
+	const std::string &name = input.typed;
 	double number = 0;
 	const auto is = [&](const char *brief, const char *full) { return name == brief || name == full; };
 	bool good = true;
@@ -178,7 +153,7 @@ bool parse_one(cursor &input, options &opts)
 
 int parse_options(int argc, char **argv, options &opts)
 {
-	cursor input{argc, argv, 1};
+	cursor input{argc, argv, "oshtop", say};
 	bool options_over = false;
 	for (; input.index < argc; input.index++) {
 		const char *text = argv[input.index];
@@ -192,13 +167,13 @@ int parse_options(int argc, char **argv, options &opts)
 			continue;
 		}
 		const char *equals = strncmp(text, "--", 2) == 0 ? strchr(text, '=') : nullptr;
-		input.name = equals ? std::string(text, equals) : text;
+		input.typed = equals ? std::string(text, equals) : text;
 		input.value = equals ? equals + 1 : nullptr;
-		if (input.name == "-h" || input.name == "--help") {
+		if (input.typed == "-h" || input.typed == "--help") {
 			fputs(kHelp, stdout);
 			return kExitDone;
 		}
-		if (input.name == "-V" || input.name == "--version") {
+		if (input.typed == "-V" || input.typed == "--version") {
 			puts("oshtop " PACKAGE_VERSION);
 			return kExitDone;
 		}
