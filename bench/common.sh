@@ -21,6 +21,8 @@ has_result() { grep -Eq "^$1,[0-9.e+]*[1-9]" "$work/csv"; }
 check_files() {
 	grep -q '</svg>' "$work/svg"
 	check "the plot is complete"
+	svg_fits "$work/svg"
+	check "the plot has all of its text"
 	tail -n 1 "$work/json" | grep -qx '}'
 	check "the JSON is complete"
 	python_has json || return 0

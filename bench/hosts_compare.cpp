@@ -17,7 +17,7 @@ using namespace bench::hosts;
 using bench::words;
 
 struct arguments {
-	std::string oshcc, hosts, agent, launcher;
+	std::string oshcc, hosts, agent, launcher, table;
 	words nets, settings, per_host_texts;
 	std::vector<int> per_host; // empty: one, and only the rows with goals
 	bool alone = false, raw = false;
@@ -44,13 +44,17 @@ void add_options(bench::command_line &line, arguments &a)
 		   "of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)", a.launcher);
 	line.value("--oshcc", "FILE",
 		   "Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)", a.oshcc);
+	line.value("--from", "FILE",
+		   "measure nothing: plot the table of one PE on each host that an earlier run printed", a.table);
 	line.flag("--alone", "leave Open MPI out", a.alone);
 	line.flag("--raw", "leave our library out: what the others reach here", a.raw);
 }
 
 // Whether the values are what they should be.
-bool check_options(arguments &a)
+bool check_options(const bench::command_line &line, arguments &a)
 {
+	if (!a.table.empty() && (line.svg.empty() || !a.per_host_texts.empty()))
+		return false; // a plot of that table is all that there can be
 	for (const std::string &text : a.per_host_texts) {
 		a.per_host.push_back(atoi(text.c_str()));
 		if (a.per_host.back() < 1 || a.per_host.back() > 512)
@@ -181,6 +185,15 @@ bool measure(const session &s, results &all)
 	return good && (!all.has_goals() || all.best_of(results::kRaw, "tcp_spin") > 0);
 }
 
+// Draws what an earlier run measured.
+int draw_earlier(const session &s, results &all)
+{
+	if (read_earlier(s.args.table, all))
+		return write_picture(s.line, all) ? 0 : 1;
+	fprintf(stderr, "hosts_compare: %s is no table of one PE on each host\n", s.args.table.c_str());
+	return 1;
+}
+
 int compare(session &s)
 {
 	s.ours = s.shop.folder + "/ours";
@@ -196,6 +209,8 @@ int compare(session &s)
 		return 2;
 	if (s.line.has_listed(tables[0].rows))
 		return 0;
+	if (!s.args.table.empty())
+		return draw_earlier(s, tables[0]);
 	if (const int status = s.pair.open(s.args.hosts, s.args.agent, s.shop.folder, std::max(2, most)); status != 0)
 		return status;
 	if (!s.pair.find_places(s.top + "/bench/rawtcp"))
@@ -224,7 +239,7 @@ int main(int argc, char **argv)
 	add_options(line, a);
 	if (const int status = line.parse(argc, argv); status >= 0)
 		return status;
-	if (!check_options(a))
+	if (!check_options(line, a))
 		return line.reject();
 	session s{line, a, bench::own_folder() + "/..", a.alone ? "" : bench::openmpi_compiler(a.oshcc)};
 	for (const std::string &name : bench::clear_launcher_variables())

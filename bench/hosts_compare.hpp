@@ -82,4 +82,9 @@ double margin(const results &all, const row &r, const goal &g, const column &own
 // Prints the table, and writes the files that were asked for. Returns whether that worked.
 bool write_results(const command_line &line, const std::vector<results> &all);
 
+// Reads a table that write_results() printed, of one PE on each host: the medians of the rows of `all`. False: it is no
+// such table.
+bool read_earlier(const std::string &name, results &all);
+bool write_picture(const command_line &line, const results &all); // nothing else
+
 } // namespace bench::hosts

@@ -5,6 +5,24 @@ set -u
 . "$(dirname "$0")/common.sh"
 FI_PGAS_NET=auto # make check switches the link off
 export FI_PGAS_NET
+# The table of the documents is plotted again, without any host.
+table=$src/docs/bench/hosts-x86_64.txt
+good bench/hosts_compare --from "$table" --svg "$work/svg"
+values() { grep -o '>[0-9.]*x</text>' "$1"; }
+values "$src/docs/bench/hosts-x86_64.svg" >"$work/wanted"
+[ -s "$work/wanted" ] && values "$work/svg" | cmp -s - "$work/wanted"
+check "a table that was printed is plotted with its values"
+svg_fits "$work/svg" && svg_fits "$src/docs/bench/hosts-x86_64.svg"
+check "the names of its columns are all there"
+expect 2 usage bench/hosts_compare --from "$table"
+expect 2 usage bench/hosts_compare --from "$table" --svg "$work/svg" --ppn 1,4
+sed 's/p + quiet/p + noise/' "$table" >"$work/other"
+expect 1 'there is no row "long p + noise: latency" any more' \
+	bench/hosts_compare --svg "$work/svg" --from "$work/other"
+for wrong in /dev/null "$work/none" "$src/docs/bench/hosts-x86_64.svg"; do
+	expect 1 'is no table of one PE on each host' bench/hosts_compare --svg "$work/svg" --from "$wrong"
+done
+
 compare hosts_compare --quick --alone --with FI_PGAS_NET_SIGN=1
 [ $rc -ne 77 ] || skip "$(cat "$work/err")"
 [ $rc -eq 0 ]

@@ -279,4 +279,9 @@ bool write_results(const command_line &line, const std::vector<results> &all)
 	return write_report(line, {write_table, write_csv, write_json, draw}, all);
 }
 
+bool write_picture(const command_line &line, const results &all)
+{
+	return write_file(line.svg, [&](std::FILE *out) { fputs(draw_goals(all).c_str(), out); });
+}
+
 } // namespace bench::hosts

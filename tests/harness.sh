@@ -22,6 +22,7 @@
 #	not_run WORDS			reports a part that cannot run here; the last line of the test counts these
 #	skip WORDS			ends a test that cannot run here at all
 #	python_has MODULE[, MODULE]	succeeds if python3 has these modules; Debian's python3-minimal has no json
+#	svg_fits FILE			succeeds if no text of the picture begins within its page and ends beyond it
 #	at_exit COMMAND...		runs at the end, before $work is removed
 #	setting NAME			prints a variable of the top Makefile
 #	allowed NAME DEFAULT		prints a limit that depends on the machine: $NAME, or the default
@@ -85,6 +86,18 @@ skip() {
 	finished=yes
 	say "skipped: $*"
 	exit 77
+}
+# A letter is 0.56 of its size wide, on average, in a wide font.
+svg_fits() {
+	awk -F'"' '
+	/^<svg/ { width = $4; usual = match($0, /font-size="[0-9]*/) ? substr($0, RSTART + 11, RLENGTH - 11) : 12 }
+	/^<text/ && !/text-anchor/ {
+		size = match($0, /font-size="[0-9]*/) ? substr($0, RSTART + 11, RLENGTH - 11) : usual
+		text = $0
+		gsub(/<[^>]*>/, "", text)
+		if ($2 + length(text) * size * 0.56 > width) { print "beyond the edge: " text; bad = 1 }
+	}
+	END { exit bad || !width }' "$1"
 }
 python_has() { python3 -c "import $1" >/dev/null 2>&1; }
 finish() {

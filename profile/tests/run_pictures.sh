@@ -9,11 +9,7 @@ good env BUILD="$top" MICROSECONDS=9000000 sh "$src/docs/pictures/draw.sh" "$wor
 for name in timeline race; do
 	tail -n 1 "$work/$name.svg" | grep -qx '</svg>' && tail -n 1 "$src/docs/pictures/$name.svg" | grep -qx '</svg>'
 	check "$name.svg is complete, and so is that of the documents"
-	# a letter takes half of its size at least
-	awk -F'"' '/^<svg/ { width = $4 } /^<text/ && !/text-anchor/ { text = $0; gsub(/<[^>]*>/, "", text)
-		size = match($0, /font-size="[0-9]*/) ? substr($0, RSTART + 11, RLENGTH - 11) : 12
-		if ($2 + length(text) * size / 2 > width) bad = 1 }
-		END { exit bad || !width }' "$work/$name.svg"
+	svg_fits "$work/$name.svg" && svg_fits "$src/docs/pictures/$name.svg"
 	check "no text of $name.svg goes beyond its right edge"
 done
 for pe in 0 1 2 3; do
