@@ -15,7 +15,7 @@
 namespace pgas::teams {
 
 constexpr size_t kHalfBytes = 104 * 1024;
-constexpr size_t kPieceMost = 16 * 1024;
+constexpr size_t kPieceMost = 32 * 1024;
 constexpr size_t kRingOff = 2 * kHalfBytes;
 constexpr size_t kRingPiece = 128 * 1024, kRingSlots = 2;
 constexpr size_t kOutOff = kRingOff + kRingSlots * kRingPiece, kBlocksBytes = 16 * 1024;
