@@ -18,7 +18,7 @@
 namespace oshrun {
 namespace {
 
-constexpr const char *kOurs[] = {"libsma.so", "libgasnet-pgas", "libpgas.so"};
+constexpr const char *kOurs[] = {"libsma-pgas.so", "libgasnet-pgas", "libpgas.so"};
 constexpr const char *kForeign[] = {"libmpi", "libpmix", "libpmi", "liboshmem", "libmpich"};
 
 struct image {

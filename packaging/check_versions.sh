@@ -42,7 +42,7 @@ grep -q "PGAS_VERSION_MAJOR $major\$" "$src/prov/pgas/src/support/pgas_params.cp
 	grep -q "PGAS_VERSION_MINOR $minor\$" "$src/prov/pgas/src/support/pgas_params.cpp"
 check "prov/pgas/src/support/pgas_params.cpp: $major.$minor"
 # sonames: the packages contain the major number that libtool assigns
-for library in libpgas libsma libgasnet-pgas-seq; do
+for library in libpgas libsma-pgas libgasnet-pgas-seq; do
 	[ -L "$top/.libs/$library.so.0" ]
 	check "$library.so.0, as debian/ and pgas.spec have it"
 done

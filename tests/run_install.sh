@@ -51,13 +51,16 @@ own() { # files
 	for file; do
 		[ -f "$file" ] || { echo "no $file"; return 1; }
 		user ldd "$file" || return 1
-		! grep 'libpgas\.so\|libsma\.so\|libgasnet' "$work/out" | grep -v "=> $moved/" || return 1
+		! grep 'libpgas\.so\|libsma-pgas\.so\|libgasnet' "$work/out" | grep -v "=> $moved/" || return 1
 		says 'libpgas\.so' || return 1
 	done
 }
 own "$libdir/libsma.so" "$libdir/libgasnet-pgas-seq.so" "$libdir/libgasnet-pgas-par.so" \
 	"$libdir/libgasnet-pgas-parsync.so" "$providerdir/libpgas-fi.so"
 check "libraries find one another"
+find "$libdir" -name 'libsma.so.*' >"$work/out"
+[ ! -s "$work/out" ]
+check "no file has the name of another project's library"
 [ ! -d "$drivers" ] || own "$drivers/shmem_int_p" "$drivers/gasnet_put_nbi" "$drivers/fi_write_direct"
 check "drivers of instr-count find the libraries"
 for file in "${drivers%/*}"/valgrind/path-*; do

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ._errors import LibraryError
 
-SONAME = "libsma.so.0"
+SONAME = "libsma-pgas.so.0"
 VENDOR = b"PGAS OpenSHMEM"
 VARIABLE = "PGAS_LIBSMA"
 TOOLS = "libsma-tools.so"

@@ -62,6 +62,8 @@ expect 1 'LibraryError: PGAS_LIBSMA=/nowhere/libsma.so: ' env PGAS_LIBSMA=/nowhe
 echo 'void shmem_info_get_name(char *name) { __builtin_strcpy(name, "Another"); }' >"$work/other.c"
 if ${CC:-cc} -shared -fPIC "$work/other.c" -o "$work/libsma.so.0" 2>/dev/null; then
 	expect 1 'is another OpenSHMEM' env PGAS_LIBSMA="$work/libsma.so.0" "$python" -c 'import pgas; pgas.init()'
+	expect 0 '^0$' env -u PGAS_LIBSMA LD_LIBRARY_PATH="$work:$top/.libs" "$python" -c \
+		'import pgas; pgas.init(); print(pgas.my_pe())'
 else
 	not_run "a libsma of others: no C compiler"
 fi

@@ -28,7 +28,7 @@ ${NM:-nm} -D --defined-only "$library" | awk -v list="$list" -v more="${CHECK_EX
 			}
 		}
 	}
-	$2 ~ /^[A-Z]$/ || $2 ~ /^[vw]$/ {
+	$2 ~ /^[B-Z]$/ || $2 ~ /^[vw]$/ { # A: the name of a version
 		name = $3
 		sub(/@.*/, "", name)
 		have[name] = 1
