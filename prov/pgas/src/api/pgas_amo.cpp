@@ -7,6 +7,7 @@
 #include "support/pgas_amo_math.hpp"
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
+#include "support/pgas_nosys.hpp"
 #include "engine/pgas_op.hpp"
 
 namespace pgas {
@@ -384,22 +385,21 @@ template <class Buffers>
 consteval fi_ops_atomic make_table(decltype(fi_ops_atomic::inject) inject_arg,
 				   decltype(fi_ops_atomic::readwrite) readwrite_arg)
 {
-	return {
-		.size = sizeof(fi_ops_atomic),
-		.write = write<Buffers>,
-		.writev = writev<Buffers>,
-		.writemsg = writemsg<Buffers>,
-		.inject = inject_arg,
-		.readwrite = readwrite_arg,
-		.readwritev = readwritev<Buffers>,
-		.readwritemsg = readwritemsg<Buffers>,
-		.compwrite = compwrite<Buffers>,
-		.compwritev = compwritev<Buffers>,
-		.compwritemsg = compwritemsg<Buffers>,
-		.writevalid = writevalid,
-		.readwritevalid = readwritevalid,
-		.compwritevalid = compwritevalid,
-	};
+	return make_ops<fi_ops_atomic>([=](fi_ops_atomic &ops) {
+		ops.write = write<Buffers>;
+		ops.writev = writev<Buffers>;
+		ops.writemsg = writemsg<Buffers>;
+		ops.inject = inject_arg;
+		ops.readwrite = readwrite_arg;
+		ops.readwritev = readwritev<Buffers>;
+		ops.readwritemsg = readwritemsg<Buffers>;
+		ops.compwrite = compwrite<Buffers>;
+		ops.compwritev = compwritev<Buffers>;
+		ops.compwritemsg = compwritemsg<Buffers>;
+		ops.writevalid = writevalid;
+		ops.readwritevalid = readwritevalid;
+		ops.compwritevalid = compwritevalid;
+	});
 }
 
 } // namespace

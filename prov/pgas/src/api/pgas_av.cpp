@@ -264,29 +264,22 @@ int av_bind(fid *f, fid *b, uint64_t flags) noexcept
 	return 0;
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = av_close,
-	.bind = av_bind,
-	PGAS_NOSYS(fi_ops, control),
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = av_close;
+	ops.bind = av_bind;
+	refuse_calls(ops.control, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-api_av_ops g_av_ops = {
-	.size = sizeof(api_av_ops),
-	.insert = insert,
-	.insertsvc = insert_svc,
-	.insertsym = insert_sym,
-	.remove = remove,
-	.lookup = lookup,
-	.straddr = straddr,
-	PGAS_NOSYS(api_av_ops, av_set),
-	PGAS_NOSYS(api_av_ops, insert_auth_key),
-	PGAS_NOSYS(api_av_ops, lookup_auth_key),
-	.set_user_id = set_user_id,
-};
+constinit api_av_ops g_av_ops = make_ops<api_av_ops>([](api_av_ops &ops) {
+	ops.insert = insert;
+	ops.insertsvc = insert_svc;
+	ops.insertsym = insert_sym;
+	ops.remove = remove;
+	ops.lookup = lookup;
+	ops.straddr = straddr;
+	ops.set_user_id = set_user_id;
+	refuse_calls(ops.av_set, ops.insert_auth_key, ops.lookup_auth_key);
+});
 
 } // namespace
 

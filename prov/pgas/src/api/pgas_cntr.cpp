@@ -160,26 +160,21 @@ int cntr_control(fid *f, int command, void *arg) noexcept
 	return core_of_cntr(reinterpret_cast<fid_cntr *>(f))->waiters.control(command, arg);
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = cntr_close,
-	PGAS_NOSYS(fi_ops, bind),
-	.control = cntr_control,
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = cntr_close;
+	ops.control = cntr_control;
+	refuse_calls(ops.bind, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-fi_ops_cntr g_cntr_ops = {
-	.size = sizeof(fi_ops_cntr),
-	.read = read,
-	.readerr = readerr,
-	.add = add,
-	.set = set,
-	.wait = wait,
-	.adderr = adderr,
-	.seterr = seterr,
-};
+constinit fi_ops_cntr g_cntr_ops = make_ops<fi_ops_cntr>([](fi_ops_cntr &ops) {
+	ops.read = read;
+	ops.readerr = readerr;
+	ops.add = add;
+	ops.set = set;
+	ops.wait = wait;
+	ops.adderr = adderr;
+	ops.seterr = seterr;
+});
 
 } // namespace
 

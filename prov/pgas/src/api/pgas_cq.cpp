@@ -210,26 +210,21 @@ int cq_control(fid *f, int command, void *arg) noexcept
 	return core_of_cq(reinterpret_cast<fid_cq *>(f))->waiters.control(command, arg);
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = cq_close,
-	PGAS_NOSYS(fi_ops, bind),
-	.control = cq_control,
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = cq_close;
+	ops.control = cq_control;
+	refuse_calls(ops.bind, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-fi_ops_cq g_cq_ops = {
-	.size = sizeof(fi_ops_cq),
-	.read = read,
-	.readfrom = read_from,
-	.readerr = readerr,
-	.sread = sread,
-	.sreadfrom = sread_from,
-	.signal = signal,
-	.strerror = cq_strerror,
-};
+constinit fi_ops_cq g_cq_ops = make_ops<fi_ops_cq>([](fi_ops_cq &ops) {
+	ops.read = read;
+	ops.readfrom = read_from;
+	ops.readerr = readerr;
+	ops.sread = sread;
+	ops.sreadfrom = sread_from;
+	ops.signal = signal;
+	ops.strerror = cq_strerror;
+});
 
 } // namespace
 

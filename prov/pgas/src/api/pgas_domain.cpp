@@ -92,30 +92,24 @@ int endpoint2(fid_domain *dom, fi_info *info, fid_ep **out, uint64_t flags, void
 	return ep_open(dom, info, out, context);
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = domain_close,
-	.bind = domain_bind,
-	PGAS_NOSYS(fi_ops, control),
-	.ops_open = domain_ops_open,
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = domain_close;
+	ops.bind = domain_bind;
+	ops.ops_open = domain_ops_open;
+	refuse_calls(ops.control, ops.tostr, ops.ops_set);
+});
 
-fi_ops_domain g_domain_ops = {
-	.size = sizeof(fi_ops_domain),
-	.av_open = av_open,
-	.cq_open = cq_open,
-	.endpoint = ep_open,
-	PGAS_NOSYS(fi_ops_domain, scalable_ep),
-	.cntr_open = cntr_open,
-	.poll_open = poll_open,
-	.stx_ctx = stx_open,
-	PGAS_NOSYS(fi_ops_domain, srx_ctx),
-	.query_atomic = amo_query,
-	PGAS_NOSYS(fi_ops_domain, query_collective),
-	.endpoint2 = endpoint2,
-};
+constinit fi_ops_domain g_domain_ops = make_ops<fi_ops_domain>([](fi_ops_domain &ops) {
+	ops.av_open = av_open;
+	ops.cq_open = cq_open;
+	ops.endpoint = ep_open;
+	ops.cntr_open = cntr_open;
+	ops.poll_open = poll_open;
+	ops.stx_ctx = stx_open;
+	ops.query_atomic = amo_query;
+	ops.endpoint2 = endpoint2;
+	refuse_calls(ops.scalable_ep, ops.srx_ctx, ops.query_collective);
+});
 
 } // namespace
 

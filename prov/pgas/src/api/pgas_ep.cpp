@@ -467,54 +467,32 @@ ssize_t tx_size_left(fid_ep *f) noexcept
 	return core_of(f)->enabled ? 4096 : -FI_EOPBADSTATE;
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = ep_close,
-	.bind = ep_bind,
-	.control = ep_control,
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = ep_close;
+	ops.bind = ep_bind;
+	ops.control = ep_control;
+	refuse_calls(ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-fi_ops_ep g_ep_ops = {
-	.size = sizeof(fi_ops_ep),
-	.cancel = cancel,
-	.getopt = getopt,
-	.setopt = setopt,
-	PGAS_NOSYS(fi_ops_ep, tx_ctx),
-	PGAS_NOSYS(fi_ops_ep, rx_ctx),
-	.rx_size_left = rx_size_left,
-	.tx_size_left = tx_size_left,
-};
+constinit fi_ops_ep g_ep_ops = make_ops<fi_ops_ep>([](fi_ops_ep &ops) {
+	ops.cancel = cancel;
+	ops.getopt = getopt;
+	ops.setopt = setopt;
+	ops.rx_size_left = rx_size_left;
+	ops.tx_size_left = tx_size_left;
+	refuse_calls(ops.tx_ctx, ops.rx_ctx);
+});
 
-fi_ops_cm g_cm_ops = {
-	.size = sizeof(fi_ops_cm),
-	.setname = setname,
-	.getname = getname,
-	PGAS_NOSYS(fi_ops_cm, getpeer),
-	PGAS_NOSYS(fi_ops_cm, connect),
-	PGAS_NOSYS(fi_ops_cm, listen),
-	PGAS_NOSYS(fi_ops_cm, accept),
-	PGAS_NOSYS(fi_ops_cm, reject),
-	PGAS_NOSYS(fi_ops_cm, shutdown),
-	PGAS_NOSYS(fi_ops_cm, join),
-};
+constinit fi_ops_cm g_cm_ops = make_ops<fi_ops_cm>([](fi_ops_cm &ops) {
+	ops.setname = setname;
+	ops.getname = getname;
+	refuse_calls(ops.getpeer, ops.connect, ops.listen, ops.accept, ops.reject, ops.shutdown, ops.join);
+});
 
-fi_ops_collective g_collective_ops = {
-	.size = sizeof(fi_ops_collective),
-	PGAS_NOSYS(fi_ops_collective, barrier),
-	PGAS_NOSYS(fi_ops_collective, broadcast),
-	PGAS_NOSYS(fi_ops_collective, alltoall),
-	PGAS_NOSYS(fi_ops_collective, allreduce),
-	PGAS_NOSYS(fi_ops_collective, allgather),
-	PGAS_NOSYS(fi_ops_collective, reduce_scatter),
-	PGAS_NOSYS(fi_ops_collective, reduce),
-	PGAS_NOSYS(fi_ops_collective, scatter),
-	PGAS_NOSYS(fi_ops_collective, gather),
-	PGAS_NOSYS(fi_ops_collective, msg),
-	PGAS_NOSYS(fi_ops_collective, barrier2),
-};
+constinit fi_ops_collective g_collective_ops = make_ops<fi_ops_collective>([](fi_ops_collective &ops) {
+	refuse_calls(ops.barrier, ops.broadcast, ops.alltoall, ops.allreduce, ops.allgather, ops.reduce_scatter,
+		     ops.reduce, ops.scatter, ops.gather, ops.msg, ops.barrier2);
+});
 
 } // namespace
 

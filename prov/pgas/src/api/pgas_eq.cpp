@@ -154,24 +154,19 @@ int eq_control(fid *f, int command, void *arg) noexcept
 	return reinterpret_cast<eq *>(f)->waiters.control(command, arg);
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = eq_close,
-	PGAS_NOSYS(fi_ops, bind),
-	.control = eq_control,
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = eq_close;
+	ops.control = eq_control;
+	refuse_calls(ops.bind, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-fi_ops_eq g_eq_ops = {
-	.size = sizeof(fi_ops_eq),
-	.read = eq_read,
-	.readerr = eq_readerr,
-	.write = eq_write,
-	.sread = eq_sread,
-	.strerror = eq_strerror,
-};
+constinit fi_ops_eq g_eq_ops = make_ops<fi_ops_eq>([](fi_ops_eq &ops) {
+	ops.read = eq_read;
+	ops.readerr = eq_readerr;
+	ops.write = eq_write;
+	ops.sread = eq_sread;
+	ops.strerror = eq_strerror;
+});
 
 } // namespace
 

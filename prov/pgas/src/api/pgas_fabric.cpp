@@ -27,25 +27,18 @@ int domain2(fid_fabric *fab, fi_info *info, fid_domain **out, uint64_t flags, vo
 	return domain_open(fab, info, out, context);
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = fabric_close,
-	PGAS_NOSYS(fi_ops, bind),
-	PGAS_NOSYS(fi_ops, control),
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = fabric_close;
+	refuse_calls(ops.bind, ops.control, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-fi_ops_fabric g_fabric_ops = {
-	.size = sizeof(fi_ops_fabric),
-	.domain = domain_open,
-	PGAS_NOSYS(fi_ops_fabric, passive_ep),
-	.eq_open = eq_open,
-	PGAS_NOSYS(fi_ops_fabric, wait_open),
-	.trywait = fabric_trywait,
-	.domain2 = domain2,
-};
+constinit fi_ops_fabric g_fabric_ops = make_ops<fi_ops_fabric>([](fi_ops_fabric &ops) {
+	ops.domain = domain_open;
+	ops.eq_open = eq_open;
+	ops.trywait = fabric_trywait;
+	ops.domain2 = domain2;
+	refuse_calls(ops.passive_ep, ops.wait_open);
+});
 
 } // namespace
 

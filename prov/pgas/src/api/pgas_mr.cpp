@@ -249,15 +249,12 @@ int mr_control(fid *f, int command, void *arg) noexcept
 	});
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = mr_close,
-	.bind = mr_bind,
-	.control = mr_control,
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = mr_close;
+	ops.bind = mr_bind;
+	ops.control = mr_control;
+	refuse_calls(ops.ops_open, ops.tostr, ops.ops_set);
+});
 
 int publish_region(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred, fid_mr **out)
 {
@@ -386,12 +383,11 @@ int reg(fid *f, const void *buf, size_t len, uint64_t access, uint64_t offset, u
 
 } // namespace
 
-fi_ops_mr g_mr_ops = {
-	.size = sizeof(fi_ops_mr),
-	.reg = reg,
-	.regv = reg_v,
-	.regattr = reg_attr,
-};
+constinit fi_ops_mr g_mr_ops = make_ops<fi_ops_mr>([](fi_ops_mr &ops) {
+	ops.reg = reg;
+	ops.regv = reg_v;
+	ops.regattr = reg_attr;
+});
 
 int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uint64_t key, const fi_pgas_part *parts,
 		      size_t count, fid_mr **out)

@@ -6,6 +6,7 @@
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_iov.hpp"
+#include "support/pgas_nosys.hpp"
 #include "engine/pgas_op.hpp"
 
 namespace pgas {
@@ -266,35 +267,33 @@ ssize_t tinjectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_ad
 template <class Buffers>
 consteval fi_ops_msg make_msg_table()
 {
-	return {
-		.size = sizeof(fi_ops_msg),
-		.recv = recv<Buffers>,
-		.recvv = recvv<Buffers>,
-		.recvmsg = recvmsg<Buffers>,
-		.send = send<Buffers>,
-		.sendv = sendv<Buffers>,
-		.sendmsg = sendmsg<Buffers>,
-		.inject = inject<Buffers>,
-		.senddata = senddata<Buffers>,
-		.injectdata = injectdata<Buffers>,
-	};
+	return make_ops<fi_ops_msg>([](fi_ops_msg &ops) {
+		ops.recv = recv<Buffers>;
+		ops.recvv = recvv<Buffers>;
+		ops.recvmsg = recvmsg<Buffers>;
+		ops.send = send<Buffers>;
+		ops.sendv = sendv<Buffers>;
+		ops.sendmsg = sendmsg<Buffers>;
+		ops.inject = inject<Buffers>;
+		ops.senddata = senddata<Buffers>;
+		ops.injectdata = injectdata<Buffers>;
+	});
 }
 
 template <class Buffers>
 consteval fi_ops_tagged make_tagged_table()
 {
-	return {
-		.size = sizeof(fi_ops_tagged),
-		.recv = trecv<Buffers>,
-		.recvv = trecvv<Buffers>,
-		.recvmsg = trecvmsg<Buffers>,
-		.send = tsend<Buffers>,
-		.sendv = tsendv<Buffers>,
-		.sendmsg = tsendmsg<Buffers>,
-		.inject = tinject<Buffers>,
-		.senddata = tsenddata<Buffers>,
-		.injectdata = tinjectdata<Buffers>,
-	};
+	return make_ops<fi_ops_tagged>([](fi_ops_tagged &ops) {
+		ops.recv = trecv<Buffers>;
+		ops.recvv = trecvv<Buffers>;
+		ops.recvmsg = trecvmsg<Buffers>;
+		ops.send = tsend<Buffers>;
+		ops.sendv = tsendv<Buffers>;
+		ops.sendmsg = tsendmsg<Buffers>;
+		ops.inject = tinject<Buffers>;
+		ops.senddata = tsenddata<Buffers>;
+		ops.injectdata = tinjectdata<Buffers>;
+	});
 }
 
 } // namespace

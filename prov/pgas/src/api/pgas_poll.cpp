@@ -103,22 +103,16 @@ int close(fid *f) noexcept
 	});
 }
 
-fi_ops g_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = close,
-	PGAS_NOSYS(fi_ops, bind),
-	PGAS_NOSYS(fi_ops, control),
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = close;
+	refuse_calls(ops.bind, ops.control, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
-fi_ops_poll g_poll_ops = {
-	.size = sizeof(fi_ops_poll),
-	.poll = poll,
-	.poll_add = add,
-	.poll_del = del,
-};
+constinit fi_ops_poll g_poll_ops = make_ops<fi_ops_poll>([](fi_ops_poll &ops) {
+	ops.poll = poll;
+	ops.poll_add = add;
+	ops.poll_del = del;
+});
 
 } // namespace
 

@@ -6,6 +6,7 @@
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_iov.hpp"
+#include "support/pgas_nosys.hpp"
 #include "engine/pgas_op.hpp"
 #include "engine/pgas_word.hpp"
 
@@ -220,18 +221,17 @@ template <class Buffers>
 consteval fi_ops_rma make_table(decltype(fi_ops_rma::read) read_arg, decltype(fi_ops_rma::write) write_arg,
 				decltype(fi_ops_rma::inject) inject_arg)
 {
-	return {
-		.size = sizeof(fi_ops_rma),
-		.read = read_arg,
-		.readv = readv<Buffers>,
-		.readmsg = readmsg<Buffers>,
-		.write = write_arg,
-		.writev = writev<Buffers>,
-		.writemsg = writemsg<Buffers>,
-		.inject = inject_arg,
-		.writedata = writedata<Buffers>,
-		.injectdata = injectdata<Buffers>,
-	};
+	return make_ops<fi_ops_rma>([=](fi_ops_rma &ops) {
+		ops.read = read_arg;
+		ops.readv = readv<Buffers>;
+		ops.readmsg = readmsg<Buffers>;
+		ops.write = write_arg;
+		ops.writev = writev<Buffers>;
+		ops.writemsg = writemsg<Buffers>;
+		ops.inject = inject_arg;
+		ops.writedata = writedata<Buffers>;
+		ops.injectdata = injectdata<Buffers>;
+	});
 }
 
 template <class Buffers>

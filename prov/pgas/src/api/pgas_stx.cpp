@@ -21,26 +21,14 @@ int stx_close(fid *f) noexcept
 	return 0;
 }
 
-fi_ops_ep g_stx_ops = {
-	.size = sizeof(fi_ops_ep),
-	PGAS_NOSYS(fi_ops_ep, cancel),
-	PGAS_NOSYS(fi_ops_ep, getopt),
-	PGAS_NOSYS(fi_ops_ep, setopt),
-	PGAS_NOSYS(fi_ops_ep, tx_ctx),
-	PGAS_NOSYS(fi_ops_ep, rx_ctx),
-	PGAS_NOSYS(fi_ops_ep, rx_size_left),
-	PGAS_NOSYS(fi_ops_ep, tx_size_left),
-};
+constinit fi_ops_ep g_stx_ops = make_ops<fi_ops_ep>([](fi_ops_ep &ops) {
+	refuse_calls(ops.cancel, ops.getopt, ops.setopt, ops.tx_ctx, ops.rx_ctx, ops.rx_size_left, ops.tx_size_left);
+});
 
-fi_ops g_stx_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = stx_close,
-	PGAS_NOSYS(fi_ops, bind),
-	PGAS_NOSYS(fi_ops, control),
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_stx_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = stx_close;
+	refuse_calls(ops.bind, ops.control, ops.ops_open, ops.tostr, ops.ops_set);
+});
 
 } // namespace
 

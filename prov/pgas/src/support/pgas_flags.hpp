@@ -19,9 +19,8 @@ struct flag_set {
 };
 
 namespace flags_of {
-#ifndef FI_REG_MR // libfabric 2 has no name for it
+#undef FI_REG_MR // libfabric 2 has no name for it, or one that warns
 #define FI_REG_MR kApiRegMr
-#endif
 #define PGAS_FLAGS(name_arg, call_arg, flags_arg) inline constexpr flag_set name_arg{call_arg, flags_arg};
 #include "pgas_flags.def"
 #undef PGAS_FLAGS

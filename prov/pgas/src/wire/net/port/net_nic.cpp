@@ -90,15 +90,12 @@ int nic_show(const fid *f, char *buf, size_t len)
 	return 0;
 }
 
-fi_ops g_nic_ops = {
-	.size = sizeof(fi_ops),
-	.close = nic_close,
-	PGAS_NOSYS(fi_ops, bind),
-	.control = nic_control,
-	PGAS_NOSYS(fi_ops, ops_open),
-	.tostr = nic_show,
-	PGAS_NOSYS(fi_ops, ops_set),
-};
+constinit fi_ops g_nic_ops = make_ops<fi_ops>([](fi_ops &ops) {
+	ops.close = nic_close;
+	ops.control = nic_control;
+	ops.tostr = nic_show;
+	refuse_calls(ops.bind, ops.ops_open, ops.ops_set);
+});
 
 void point(nic &n)
 {
@@ -108,8 +105,12 @@ void point(nic &n)
 	n.front.device_attr = &n.device;
 	n.front.bus_attr = &n.bus;
 	n.front.link_attr = &n.link;
-	n.device = {text_or_null(t.name),      text_or_null(t.device_id), text_or_null(t.device_version),
-		    text_or_null(t.vendor_id), text_or_null(t.driver),    text_or_null(t.firmware)};
+	n.device.name = text_or_null(t.name);
+	n.device.device_id = text_or_null(t.device_id);
+	n.device.device_version = text_or_null(t.device_version);
+	n.device.vendor_id = text_or_null(t.vendor_id);
+	n.device.driver = text_or_null(t.driver);
+	n.device.firmware = text_or_null(t.firmware);
 	n.link.address = text_or_null(t.address);
 	n.link.network_type = text_or_null(t.network);
 }
@@ -188,8 +189,11 @@ fid_nic *nic_open(const std::string &device, const std::string &port)
 	unsigned domain, bus, dev, function;
 	if (sscanf(target_of_link(place + "/device").c_str(), "%x:%x:%x.%x", &domain, &bus, &dev, &function) == 4) {
 		n->bus.bus_type = FI_BUS_PCI;
-		n->bus.attr.pci = {static_cast<uint16_t>(domain), static_cast<uint8_t>(bus), static_cast<uint8_t>(dev),
-				   static_cast<uint8_t>(function)};
+		fi_pci_attr &pci = n->bus.attr.pci;
+		pci.domain_id = static_cast<uint16_t>(domain);
+		pci.bus_id = static_cast<uint8_t>(bus);
+		pci.device_id = static_cast<uint8_t>(dev);
+		pci.function_id = static_cast<uint8_t>(function);
 	}
 	n->link.mtu = mtu_of(device);
 	n->link.speed = bits_per_second(first_line(there + "/rate"));
