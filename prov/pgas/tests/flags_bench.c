@@ -37,8 +37,8 @@ void bench_close(struct bench *b)
 	free(b->before);
 }
 
-/* Takes all entries of both queues, good and bad, and returns their number. */
-static int entries(struct bench *b)
+/* Takes all entries of both queues, good and bad, returns their number, and adds to `cancelled` those of fi_cancel. */
+static int entries_with(struct bench *b, int *cancelled)
 {
 	int count = 0;
 	struct fid_cq *const queues[] = {b->n.tx_cq, b->n.rx_cq};
@@ -48,9 +48,29 @@ static int entries(struct bench *b)
 		ssize_t rc;
 		while ((rc = fi_cq_read(queues[i], &e, 1)) != -FI_EAGAIN) {
 			count++;
-			if (rc == -FI_EAVAIL)
+			if (rc == -FI_EAVAIL) {
 				CHECK_EQ(fi_cq_readerr(queues[i], &err, 0), 1);
+				*cancelled += err.err == FI_ECANCELED;
+			}
 		}
+	}
+	return count;
+}
+
+static int entries(struct bench *b)
+{
+	int cancelled = 0;
+	return entries_with(b, &cancelled);
+}
+
+/* Cancels all receives with that context and returns their number; fi_cancel returns 0 also if there is none. */
+static int cancel_all(struct bench *b, void *context)
+{
+	int count = 0;
+	for (int before = -1; count != before;) {
+		before = count;
+		CHECK_OK(fi_cancel(&b->n.ep->fid, context));
+		entries_with(b, &count);
 	}
 	return count;
 }
@@ -58,19 +78,14 @@ static int entries(struct bench *b)
 static void take_all(struct bench *b)
 {
 	char rest[64];
-	while (fi_cancel(&b->n.ep->fid, b->received) == 0)
-		entries(b);
+	cancel_all(b, b->received);
 	/* messages that were not received */
 	for (int more = 1; more;) {
 		CHECK_OK(fi_recv(b->n.ep, rest, sizeof rest, NULL, FI_ADDR_UNSPEC, rest));
 		CHECK_OK(fi_trecv(b->n.ep, rest, sizeof rest, NULL, FI_ADDR_UNSPEC, 0, UINT64_MAX, rest));
 		for (int i = 0; i < 8; i++)
 			node_poll(&b->n);
-		more = 0;
-		while (fi_cancel(&b->n.ep->fid, rest) == 0)
-			more--;
-		more += 2; /* of the two receives, those not cancelled got a message */
-		entries(b);
+		more = 2 - cancel_all(b, rest); /* of the two receives, those not cancelled got a message */
 	}
 	for (int i = 0; i < 50; i++) { /* what its receiver ended */
 		node_poll(&b->n);

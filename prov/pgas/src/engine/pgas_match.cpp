@@ -336,7 +336,7 @@ ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint
 	});
 }
 
-ssize_t rx_cancel(ep_core *ep, void *context)
+void rx_cancel(ep_core *ep, void *context)
 {
 	for (rx_queue *q : {&ep->tagged, &ep->msg}) {
 		for (rx_entry *rx = q->first; rx; rx = rx->next) {
@@ -358,10 +358,9 @@ ssize_t rx_cancel(ep_core *ep, void *context)
 				rx_release(ep, rx);
 				rx_report(ep, c);
 			}
-			return 0;
+			return;
 		}
 	}
-	return -FI_ENOENT;
 }
 
 } // namespace pgas

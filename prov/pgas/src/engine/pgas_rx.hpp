@@ -81,7 +81,7 @@ void rx_deliver_data(wire_ep &ep, uint32_t src, uint64_t len, uint64_t data);
 
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
 		void *context, uint64_t flags, bool tagged, rx_entry *landing = nullptr);
-ssize_t rx_cancel(ep_core *ep, void *context);
+void rx_cancel(ep_core *ep, void *context);
 rx_entry *rx_alloc(ep_core *ep);
 void rx_release(ep_core *ep, rx_entry *e);
 void rx_drop_landing(rx_entry *e); // no effect unless its bytes were to go to device memory
