@@ -38,7 +38,8 @@ static inline void full(const struct fi_info *i)
 	CHECK_EQ(i->domain_attr->mr_key_size, 8);
 	CHECK(i->ep_attr->max_order_waw_size == SIZE_MAX && i->ep_attr->max_msg_size == SIZE_MAX);
 	CHECK(i->tx_attr->inject_size >= 16 && i->ep_attr->mem_tag_format != 0);
-	CHECK(i->ep_attr->protocol != FI_PROTO_UNSPEC && i->ep_attr->type == FI_EP_RDM);
+	CHECK_EQ(i->ep_attr->protocol, FI_PGAS_PROTOCOL);
+	CHECK((int)i->ep_attr->protocol > 0 && i->ep_attr->type == FI_EP_RDM); /* Mercury keeps it in an int */
 }
 
 #endif /* TESTS_GETINFO_H */

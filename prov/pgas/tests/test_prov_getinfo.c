@@ -29,6 +29,7 @@ HINT(named_rx, h->caps = FI_MSG | FI_NAMED_RX_CTX)
 HINT(ep_msg, h->ep_attr->type = FI_EP_MSG)
 HINT(ep_dgram, h->ep_attr->type = FI_EP_DGRAM)
 HINT(ep_unspec, h->ep_attr->type = FI_EP_UNSPEC)
+HINT(protocol, h->ep_attr->protocol = FI_PGAS_PROTOCOL)
 HINT(protocol_other, h->ep_attr->protocol = FI_PROTO_SHM)
 HINT(protocol_version, h->ep_attr->protocol_version = 99)
 HINT(max_msg, h->ep_attr->max_msg_size = SIZE_MAX)
@@ -129,6 +130,7 @@ static const struct {
 	NO(ep_dgram),
 	YES(ep_unspec),
 	NO(protocol_other),
+	YES(protocol),
 	NO(protocol_version),
 	YES(max_msg),
 	NO(prefix),

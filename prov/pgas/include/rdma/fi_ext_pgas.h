@@ -21,6 +21,9 @@ extern "C" {
 
 #define FI_PGAS_OPS "pgas_ops_v1"
 
+/* ep_attr->protocol. Positive as an int, since some clients keep it in one; libfabric's own numbers are small. */
+#define FI_PGAS_PROTOCOL 0x7067
+
 /*
  * Flag of fi_ep_alias: one thread at a time uses this alias, whatever the domain's threading model. Its puts, gets and
  * atomics to mapped memory take the fast path, execute no locked instruction for bookkeeping, and do not change bound

@@ -18,7 +18,6 @@ namespace {
 
 constexpr char kFabricName[] = "pgas";
 constexpr char kDomainName[] = "pgas";
-constexpr uint32_t kProtocol = kApiProviderSpecific | 0x7067;
 // The flags that libfabric uses internally concern other providers (OFI_GETINFO_INTERNAL, OFI_CORE_PROV_ONLY,
 // OFI_GETINFO_HIDDEN, OFI_OFFLOAD_PROV_ONLY).
 constexpr uint64_t kGetinfoFlags = flags_of::getinfo.honoured | uint64_t{15} << 58;
@@ -103,7 +102,7 @@ bool ep_fits(const fi_ep_attr &h)
 {
 	if (h.type != FI_EP_UNSPEC && h.type != FI_EP_RDM)
 		return refuse("ep_attr->type");
-	if (h.protocol != FI_PROTO_UNSPEC && h.protocol != kProtocol)
+	if (h.protocol != FI_PROTO_UNSPEC && h.protocol != FI_PGAS_PROTOCOL)
 		return refuse("ep_attr->protocol");
 	if (h.protocol_version > 1)
 		return refuse("ep_attr->protocol_version");
@@ -230,7 +229,7 @@ fi_info *full_info(uint64_t all)
 	rx.iov_limit = kIovLimit;
 	fi_ep_attr &ep = *i->ep_attr;
 	ep.type = FI_EP_RDM;
-	ep.protocol = kProtocol;
+	ep.protocol = FI_PGAS_PROTOCOL;
 	ep.protocol_version = 1;
 	ep.max_msg_size = SIZE_MAX;
 	ep.max_order_raw_size = SIZE_MAX;
