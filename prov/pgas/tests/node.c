@@ -33,6 +33,7 @@ struct fi_info *info_get(const struct node_opts *o)
 	h->domain_attr->data_progress = o->progress ? o->progress : FI_PROGRESS_MANUAL;
 	h->domain_attr->av_type = o->av_type;
 	h->domain_attr->mr_mode = o->mr_mode;
+	h->domain_attr->mr_key_size = o->key_size;
 	h->tx_attr->op_flags = o->tx_flags;
 	h->rx_attr->op_flags = o->rx_flags;
 	h->tx_attr->msg_order = h->rx_attr->msg_order = o->order;

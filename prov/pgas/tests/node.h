@@ -39,6 +39,7 @@ struct node_opts {
 	size_t inject_size;
 	size_t cq_size;
 	enum fi_cq_format format; /* default FI_CQ_FORMAT_TAGGED */
+	size_t key_size;          /* mr_key_size; default 8 */
 	enum fi_wait_obj wait;
 	bool selective; /* FI_SELECTIVE_COMPLETION on both queues */
 	bool no_cq;

@@ -56,6 +56,7 @@ HINT(av_map, h->domain_attr->av_type = FI_AV_MAP)
 HINT(av_table, h->domain_attr->av_type = FI_AV_TABLE)
 HINT(av_over, h->domain_attr->av_type = FI_AV_TABLE + 1)
 HINT(key_size, h->domain_attr->mr_key_size = 8)
+HINT(key_size_small, h->domain_attr->mr_key_size = 2)
 HINT(key_size_over, h->domain_attr->mr_key_size = 16)
 HINT(cq_data, h->domain_attr->cq_data_size = 8)
 HINT(cq_data_over, h->domain_attr->cq_data_size = 9)
@@ -156,6 +157,7 @@ static const struct {
 	YES(av_table),
 	NO(av_over),
 	YES(key_size),
+	YES(key_size_small),
 	NO(key_size_over),
 	YES(cq_data),
 	NO(cq_data_over),
@@ -223,7 +225,8 @@ static void satisfies(const struct fi_info *i, const struct fi_info *h)
 	CHECK(i->rx_attr->size >= h->rx_attr->size && i->rx_attr->size > 0);
 	CHECK(i->tx_attr->iov_limit >= 2 && i->tx_attr->iov_limit >= h->tx_attr->iov_limit);
 	CHECK(i->tx_attr->rma_iov_limit >= 1 && i->rx_attr->iov_limit >= h->rx_attr->iov_limit);
-	CHECK(i->domain_attr->mr_key_size >= 8 && i->domain_attr->cq_data_size >= 8);
+	CHECK_EQ(i->domain_attr->mr_key_size, h->domain_attr->mr_key_size ? h->domain_attr->mr_key_size : 8);
+	CHECK(i->domain_attr->cq_data_size >= 8);
 	CHECK(i->domain_attr->cq_cnt >= h->domain_attr->cq_cnt && i->domain_attr->ep_cnt >= h->domain_attr->ep_cnt);
 	CHECK(i->domain_attr->mr_cnt >= h->domain_attr->mr_cnt &&
 	      i->domain_attr->mr_iov_limit >= h->domain_attr->mr_iov_limit);

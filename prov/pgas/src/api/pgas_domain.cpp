@@ -125,6 +125,8 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		dom->mr_mode = mode == kApiMrBasic ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
 						   : mode & ~(kApiMrBasic | kApiMrScalable);
 		dom->caps = info->caps;
+		if (a && a->mr_key_size && a->mr_key_size < sizeof(uint64_t))
+			dom->key_most = (uint64_t{1} << 8 * a->mr_key_size) - 1;
 		if (a && a->auth_key && a->auth_key_size)
 			dom->secret_key = secret_from(a->auth_key, a->auth_key_size);
 		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and

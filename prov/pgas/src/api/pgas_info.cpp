@@ -299,6 +299,8 @@ void narrow(fi_info *i, const fi_info &h, uint64_t all)
 			i->domain_attr->resource_mgmt = d->resource_mgmt;
 		if (d->av_type)
 			i->domain_attr->av_type = d->av_type;
+		if (d->mr_key_size)
+			i->domain_attr->mr_key_size = d->mr_key_size;
 		if (d->auth_key_size) {
 			i->domain_attr->auth_key = static_cast<uint8_t *>(malloc(d->auth_key_size));
 			if (i->domain_attr->auth_key) {

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <bit>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -237,10 +238,10 @@ int mr_control(fid *f, int command, void *arg) noexcept
 			if (a->base_addr)
 				*a->base_addr = m->flags & kKeyVirtual ? m->base : 0;
 			const size_t room = *a->key_size;
-			*a->key_size = sizeof m->key;
-			if (room < sizeof m->key)
+			*a->key_size = static_cast<size_t>(std::bit_width(m->dom->key_most)) / 8;
+			if (room < *a->key_size)
 				return -FI_ETOOSMALL;
-			memcpy(a->raw_key, &m->key, sizeof m->key);
+			memcpy(a->raw_key, &m->key, *a->key_size);
 			return 0;
 		}
 		default:
@@ -256,21 +257,39 @@ constinit fi_ops g_fid_ops = make_ops<fi_ops>([](fi_ops &ops) {
 	refuse_calls(ops.ops_open, ops.tostr, ops.ops_set);
 });
 
+// Takes the wanted key, or with FI_MR_PROV_KEY the next free one. A key that was given back is used again as late as
+// possible: a peer may still hold it.
+int choose_key(domain *dom, uint64_t wanted, uint64_t &key)
+{
+	key = wanted;
+	if (dom->mr_mode & FI_MR_PROV_KEY) {
+		if (dom->regions.size() >= dom->key_most) {
+			PGAS_WARN(FI_LOG_MR, "all %" PRIu64 " keys of domain_attr->mr_key_size are in use\n",
+				  dom->key_most);
+			return -FI_ENOSPC;
+		}
+		do {
+			key = dom->next_key;
+			dom->next_key = key < dom->key_most ? key + 1 : 1;
+		} while (dom->regions.count(key));
+	}
+	if (key > dom->key_most) {
+		PGAS_WARN(FI_LOG_MR, "key %" PRIu64 " is larger than domain_attr->mr_key_size allows, %" PRIu64 "\n",
+			  key, dom->key_most);
+		return -FI_EKEYREJECTED;
+	}
+	if (dom->regions.count(key)) {
+		PGAS_WARN(FI_LOG_MR, "key %" PRIu64 " is registered already\n", key);
+		return -FI_ENOKEY;
+	}
+	return 0;
+}
+
 int publish_region(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred, fid_mr **out)
 {
-	m->key = wanted_key;
-	if (dom->mr_mode & FI_MR_PROV_KEY) {
-		while (dom->regions.count(dom->next_key))
-			dom->next_key++;
-		m->key = dom->next_key++;
-	}
-	int err = 0;
-	if (dom->regions.count(m->key)) {
-		PGAS_WARN(FI_LOG_MR, "key %" PRIu64 " is registered already\n", m->key);
-		err = -FI_ENOKEY;
-	} else {
+	int err = choose_key(dom, wanted_key, m->key);
+	if (!err)
 		err = open_on_wires(m.get());
-	}
 	if (err) {
 		forget(m.get());
 		return err;

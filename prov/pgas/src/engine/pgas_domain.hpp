@@ -43,6 +43,7 @@ struct domain {
 	const uint32_t *sleepers = nullptr; // number of threads that sleep or are about to; provided by the first wire
 	wide_lock wide{};                   // for atomics on our memory, provided by the first wire
 	uint64_t next_key = 1;              // next key when the provider chooses them (FI_MR_PROV_KEY)
+	uint64_t key_most = UINT64_MAX;     // the largest key, by domain_attr->mr_key_size
 	std::unordered_map<uint64_t, shared_file> files;     // by file_id()
 	std::unordered_map<uintptr_t, uint64_t> allocations; // fi_pgas_ops::mem_alloc: address -> file_id()
 	uint32_t connected = 0;                              // connected peers of all endpoints
