@@ -26,6 +26,7 @@
 #define API_MR_BASIC (1 << 0)
 #define API_MR_SCALABLE (1 << 1)
 #define API_PROGRESS_UNIFIED 3
+#define API_OPT_CUDA_PERMITTED 10
 #define ADDR_BYTES 64
 
 struct node_opts {
@@ -38,8 +39,8 @@ struct node_opts {
 	uint64_t tx_flags, rx_flags, order;
 	size_t inject_size;
 	size_t cq_size;
-	enum fi_cq_format format; /* default FI_CQ_FORMAT_TAGGED */
 	size_t key_size;          /* mr_key_size; default 8 */
+	enum fi_cq_format format; /* default FI_CQ_FORMAT_TAGGED */
 	enum fi_wait_obj wait;
 	bool selective; /* FI_SELECTIVE_COMPLETION on both queues */
 	bool no_cq;

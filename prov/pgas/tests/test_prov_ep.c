@@ -160,6 +160,13 @@ static void options(int rank, void *arg)
 	CHECK_EQ(fi_getopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &v, &len), -FI_ENOPROTOOPT);
 	len = 1;
 	CHECK_EQ(fi_getopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &v, &len), -FI_ETOOSMALL);
+	/* FI_OPT_CUDA_API_PERMITTED, by its value: old headers lack it. With devices: test_prov_hmem.c */
+	bool permitted = false;
+	CHECK_OK(fi_getopt(&n.ep->fid, FI_OPT_ENDPOINT, API_OPT_CUDA_PERMITTED, &permitted, &len));
+	CHECK(permitted && len == sizeof permitted);
+	len = 0;
+	CHECK_EQ(fi_getopt(&n.ep->fid, FI_OPT_ENDPOINT, API_OPT_CUDA_PERMITTED, &permitted, &len), -FI_ETOOSMALL);
+	CHECK_EQ(fi_setopt(&n.ep->fid, FI_OPT_ENDPOINT, API_OPT_CUDA_PERMITTED, &v, sizeof v), -FI_EINVAL);
 	/* default flags */
 	flags = FI_TRANSMIT;
 	CHECK_OK(fi_control(&n.ep->fid, FI_GETOPSFLAG, &flags));

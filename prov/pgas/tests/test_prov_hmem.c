@@ -506,6 +506,51 @@ static void test_hmem_without_a_driver_is_for_who_names_us(void **state)
 		team_run_env(1, offers, (void *)1, drivers[i]);
 }
 
+/* --- FI_OPT_CUDA_API_PERMITTED ------------------------------------------------------------------------------------ */
+
+static int permit_cuda(struct node *n, bool permitted)
+{
+	return fi_setopt(&n->ep->fid, FI_OPT_ENDPOINT, API_OPT_CUDA_PERMITTED, &permitted, sizeof permitted);
+}
+
+static bool is_cuda_permitted(struct node *n)
+{
+	bool permitted;
+	size_t len = sizeof permitted;
+	CHECK_OK(fi_getopt(&n->ep->fid, FI_OPT_ENDPOINT, API_OPT_CUDA_PERMITTED, &permitted, &len));
+	CHECK_EQ(len, sizeof permitted);
+	return permitted;
+}
+
+/* Device memory is copied by CUDA's calls, so whoever has FI_HMEM cannot forbid them. */
+static void permits(int rank, void *cuda)
+{
+	const struct node_opts o = hmem_opts();
+	struct node n;
+	(void)rank;
+	node_open(&n, &o);
+	CHECK_EQ(permit_cuda(&n, true), cuda ? 0 : -FI_EINVAL);
+	CHECK_EQ(permit_cuda(&n, false), cuda ? -FI_EOPNOTSUPP : -FI_EINVAL);
+	CHECK(is_cuda_permitted(&n));
+	node_close(&n);
+	node_open(&n, NULL);
+	CHECK(is_cuda_permitted(&n));
+	CHECK_EQ(permit_cuda(&n, false), cuda ? 0 : -FI_EINVAL);
+	CHECK_EQ(is_cuda_permitted(&n), !cuda);
+	CHECK_EQ(permit_cuda(&n, true), cuda ? 0 : -FI_EINVAL);
+	CHECK(is_cuda_permitted(&n));
+	node_close(&n);
+}
+
+static void test_hmem_calls_of_cuda_are_permitted(void **state)
+{
+	static const char *const none[] = {"PGAS_CUDA_DRIVER=/no", NULL};
+	static const char *const cuda[] = {"PGAS_CUDA_DRIVER=" TEST_FAKES "/fake_cuda.so", NULL};
+	(void)state;
+	team_run_env(1, permits, NULL, none);
+	team_run_env(1, permits, (void *)1, cuda);
+}
+
 /* prov/pgas/tests/run_hmem_here.sh: a driver found without an environment variable, with or without a device's
  * files. */
 static void test_hmem_of_an_installed_driver_needs_a_device(void **state)
@@ -525,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_hmem_needs_a_driver),
 		cmocka_unit_test(test_hmem_without_a_driver_is_for_who_names_us),
 		cmocka_unit_test(test_hmem_of_an_installed_driver_needs_a_device),
+		cmocka_unit_test(test_hmem_calls_of_cuda_are_permitted),
 		cmocka_unit_test(test_hmem_write_and_read_in_all_combinations),
 		cmocka_unit_test(test_hmem_pieces_data_and_injects),
 		cmocka_unit_test(test_hmem_rights_and_counters),

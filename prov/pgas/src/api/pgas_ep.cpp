@@ -2,6 +2,7 @@
 //
 // Endpoints: open, bind, enable, options, names, aliases, close.
 #include "engine/pgas_ep.hpp"
+#include "hmem/pgas_hmem.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_nosys.hpp"
 #include "engine/pgas_peer.hpp"
@@ -413,9 +414,9 @@ int setname(fid_t f, void *addr, size_t len) noexcept
 	});
 }
 
-ssize_t cancel(fid_t f, void *context) noexcept
 // 0 also if there is nothing to cancel, as with other providers: the receive may have completed just before, and the
 // completion tells which happened.
+ssize_t cancel(fid_t f, void *context) noexcept
 {
 	return guard([&] {
 		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
@@ -430,34 +431,59 @@ int getopt(fid_t f, int level, int name, void *value, size_t *len) noexcept
 	ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
 	if (level != FI_OPT_ENDPOINT)
 		return -FI_ENOPROTOOPT;
-	size_t v;
+	const auto answer = [&](auto v) {
+		if (*len < sizeof v)
+			return -FI_ETOOSMALL;
+		memcpy(value, &v, sizeof v);
+		*len = sizeof v;
+		return 0;
+	};
 	switch (name) {
 	case FI_OPT_MIN_MULTI_RECV:
-		v = ep->min_multi_recv;
-		break;
+		return answer(ep->min_multi_recv);
 	case FI_OPT_TX_SIZE:
 	case FI_OPT_RX_SIZE:
-		v = 4096;
-		break;
+		return answer(size_t{4096});
+	case kApiOptCudaPermitted:
+		return answer(ep->cuda_permitted);
 	default:
 		return -FI_ENOPROTOOPT;
 	}
-	if (*len < sizeof v)
-		return -FI_ETOOSMALL;
-	memcpy(value, &v, sizeof v);
-	*len = sizeof v;
+}
+
+// May this endpoint call CUDA? Device memory is copied by the driver, so where it is offered the answer cannot be no.
+int permit_cuda(ep_core *ep, bool permitted)
+{
+	if (!hmem_has_cuda()) {
+		PGAS_WARN(FI_LOG_EP_CTRL, "FI_OPT_CUDA_API_PERMITTED: no CUDA device is here, or no driver\n");
+		return -FI_EINVAL;
+	}
+	if (!permitted && (ep->dom->caps & FI_HMEM)) {
+		PGAS_WARN(FI_LOG_EP_CTRL, "FI_OPT_CUDA_API_PERMITTED: FI_HMEM needs calls of CUDA; leave it out\n");
+		return -FI_EOPNOTSUPP;
+	}
+	ep->cuda_permitted = permitted;
 	return 0;
 }
 
 int setopt(fid_t f, int level, int name, const void *value, size_t len) noexcept
 {
 	ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
-	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+	if (level != FI_OPT_ENDPOINT)
 		return -FI_ENOPROTOOPT;
-	if (len < sizeof(size_t))
-		return -FI_EINVAL;
-	memcpy(&ep->min_multi_recv, value, sizeof(size_t));
-	return 0;
+	switch (name) {
+	case FI_OPT_MIN_MULTI_RECV:
+		if (len < sizeof ep->min_multi_recv)
+			return -FI_EINVAL;
+		memcpy(&ep->min_multi_recv, value, sizeof ep->min_multi_recv);
+		return 0;
+	case kApiOptCudaPermitted:
+		if (len != sizeof(bool))
+			return -FI_EINVAL;
+		return permit_cuda(ep, *static_cast<const bool *>(value));
+	default:
+		return -FI_ENOPROTOOPT;
+	}
 }
 
 ssize_t rx_size_left(fid_ep *f) noexcept

@@ -31,6 +31,7 @@ struct ep_core {
 	eq *bound_eq = nullptr;
 	uint64_t caps = 0, tx_op_flags = 0, rx_op_flags = 0, order = 0;
 	size_t min_multi_recv = 64;
+	bool cuda_permitted = true; // FI_OPT_CUDA_API_PERMITTED
 	size_t inject_limit = kInjectBytes;
 	bool enabled = false;
 	bool in_place = false; // messages are taken where they arrived (pgas_ext.cpp)

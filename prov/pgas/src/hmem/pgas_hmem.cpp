@@ -89,6 +89,12 @@ bool hmem_possible()
 	return possible;
 }
 
+bool hmem_has_cuda()
+{
+	static const bool possible = devices::find_kind("cuda")->has_driver();
+	return possible;
+}
+
 int hmem_ordinal(const fi_mr_attr &attr)
 {
 	const known_kind *k = find_interface(attr.iface);

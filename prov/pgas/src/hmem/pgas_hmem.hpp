@@ -35,6 +35,7 @@ struct mr;
 
 // True when the library of any driver can be loaded. Determined once per process.
 bool hmem_possible();
+bool hmem_has_cuda(); // the same of CUDA alone
 // Returns the driver that a registration names, open until hmem_close() of the domain. -FI_ENOSYS: there is no such
 // driver here; -FI_EINVAL: a piece is not memory of its device; the log says why. Lock held.
 int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out);

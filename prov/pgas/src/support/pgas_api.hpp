@@ -16,12 +16,12 @@
 
 namespace pgas {
 
-inline constexpr uint32_t kApiProviderSpecific = 1u << 31; // FI_PROV_SPECIFIC
-inline constexpr uint64_t kApiOrderStrict = 0x1ff;         // FI_ORDER_STRICT
-inline constexpr int kApiMrBasic = 1 << 0;                 // FI_MR_BASIC
-inline constexpr int kApiMrScalable = 1 << 1;              // FI_MR_SCALABLE
-inline constexpr uint64_t kApiRegMr = uint64_t{1} << 59;   // FI_REG_MR
-inline constexpr int kApiProgressUnified = 3;              // FI_PROGRESS_CONTROL_UNIFIED
+inline constexpr uint64_t kApiOrderStrict = 0x1ff;       // FI_ORDER_STRICT
+inline constexpr int kApiMrBasic = 1 << 0;               // FI_MR_BASIC
+inline constexpr int kApiMrScalable = 1 << 1;            // FI_MR_SCALABLE
+inline constexpr uint64_t kApiRegMr = uint64_t{1} << 59; // FI_REG_MR
+inline constexpr int kApiProgressUnified = 3;            // FI_PROGRESS_CONTROL_UNIFIED
+inline constexpr int kApiOptCudaPermitted = 10;          // FI_OPT_CUDA_API_PERMITTED
 
 // fi_ops_av as of 1.20. Callers check size before they use the last three.
 struct api_av_ops {
