@@ -8,9 +8,9 @@
 //               B -> A  ACCEPT         a packet without frames: the callee accepts the caller
 //               A -> B  any packet     of the channel, at least one without frames: the caller knows
 //
-// The caller's channel opens with ACCEPT, and the callee's with the packet after it. If the line is lost before, neither
-// side has sent any operation, so none can be lost: the caller calls again, and so does a callee that wants to. A callee
-// waits two seconds for a proof; a caller that was stopped or cut off meanwhile calls again.
+// The caller's channel opens with ACCEPT, and the callee's with the packet after it. If the line is lost before,
+// neither side has sent any operation, so none can be lost: the caller calls again, and so does a callee that wants to.
+// A callee waits two seconds for a proof; a caller that was stopped or cut off meanwhile calls again.
 //
 // A proof is a keyed hash over a label, the protocol's version, the role of its sender, and both hellos as they were
 // sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is made from the job's secret and the
