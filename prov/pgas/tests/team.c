@@ -182,7 +182,7 @@ void team_kill(int rank)
 		sleep_ms(1);
 }
 
-void team_barrier(struct node *progress)
+static void meet_all(struct node *progress)
 {
 	struct team *t = g_team;
 	const uint32_t generation = __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE);
@@ -203,6 +203,15 @@ void team_barrier(struct node *progress)
 		else
 			usleep(50);
 	}
+}
+
+void team_barrier(struct node *progress)
+{
+	meet_all(progress);
+#if defined(__SANITIZE_THREAD__)
+	if (progress) /* sees what the service thread wrote before another process knew of it; see node_poll() */
+		node_poll(progress);
+#endif
 }
 
 void team_exchange(struct node *progress, const void *mine, size_t len, void *all)

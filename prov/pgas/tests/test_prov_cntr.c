@@ -428,6 +428,7 @@ static void counter_progress(int rank, void *arg)
 			CHECK_EQ(fi_cntr_read(n.c_write), 0); /* the only call it makes */
 			sleep_ms(1);
 		}
+		CHECK_EQ(fi_cntr_read(n.c_write), 0); /* sees what the service thread has written */
 		CHECK_EQ(*(uint64_t *)m.base, 50);
 	}
 	team_barrier(NULL);
