@@ -5,8 +5,7 @@
 #include "pgas_target.hpp"
 #include "pgas_ep.hpp"
 #include "hmem/pgas_hmem.hpp"
-
-#include <pgas/pgas_copy.h>
+#include "support/pgas_iov.hpp"
 
 #include <sys/mman.h>
 
@@ -98,24 +97,11 @@ int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t
 	return mapped(out, right & FI_REMOTE_WRITE);
 }
 
-// Threads of its owner may use single words of that memory meanwhile.
-template <class Move>
-static void each_piece(const target_memory &memory, size_t len, Move &&move)
-{
-	size_t done = 0;
-	for (const iovec &piece : memory.pieces) {
-		const size_t n = std::min(piece.iov_len, len - done);
-		move(static_cast<char *>(piece.iov_base), done, n);
-		done += n;
-	}
-}
-
 int target_store(const target_memory &memory, const void *src, size_t len)
 {
 	if (PGAS_UNLIKELY(memory.region->kind))
 		return hmem_store(*memory.region->kind, memory.pieces.data(), memory.pieces.size(), src, len);
-	const char *bytes = static_cast<const char *>(src);
-	each_piece(memory, len, [&](char *piece, size_t pos, size_t n) { pgas_copy_out(piece, bytes + pos, n); });
+	iov_store(memory.pieces.data(), memory.pieces.size(), src, len);
 	return 0;
 }
 
@@ -123,8 +109,7 @@ int target_load(const target_memory &memory, void *dst, size_t len)
 {
 	if (PGAS_UNLIKELY(memory.region->kind))
 		return hmem_load(*memory.region->kind, memory.pieces.data(), memory.pieces.size(), dst, len);
-	char *bytes = static_cast<char *>(dst);
-	each_piece(memory, len, [&](const char *piece, size_t pos, size_t n) { pgas_copy_in(bytes + pos, piece, n); });
+	iov_load(memory.pieces.data(), memory.pieces.size(), dst, len);
 	return 0;
 }
 

@@ -62,4 +62,16 @@ void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *src, s
 		 [&](char *p, size_t pos, size_t n) { pgas_copy_in(p, static_cast<const char *>(src) + pos, n); });
 }
 
+void iov_load(const iovec *iov, size_t count, void *dst, size_t len)
+{
+	iov_walk(iov, count, 0, len,
+		 [&](char *p, size_t pos, size_t n) { pgas_copy_in(static_cast<char *>(dst) + pos, p, n); });
+}
+
+void iov_store(const iovec *iov, size_t count, const void *src, size_t len)
+{
+	iov_walk(iov, count, 0, len,
+		 [&](char *p, size_t pos, size_t n) { pgas_copy_out(p, static_cast<const char *>(src) + pos, n); });
+}
+
 } // namespace pgas

@@ -207,15 +207,15 @@ void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len)
 	if (c->signs && !signature_fits(*c, h, bytes)) [[unlikely]]
 		return;
 	c->heard_at = l.clock;
-	const bool answers = confirms && !c->accepted;
 	if (confirms) [[unlikely]] {
+		const bool was_callee = c->accepted;
 		c = &open_channel(*c);
+		if (!was_callee && c->open())
+			send_bare(*c, 0); // the callee waits for it
 		if (!c->open())
 			return;
 	}
 	run_packet(*c, h, bytes);
-	if (answers && c->open()) [[unlikely]]
-		send_bare(*c, 0); // until then the callee is silent
 }
 
 // The word is our number of the channel and the low half of the acknowledgement. The port's line identifies the peer.
