@@ -78,12 +78,10 @@ void draw_bar(picture &out, const scale &s, double v, double y, const char *colo
 	const double left = std::min(s.x(1), s.x(v)), width = std::max(1.0, std::abs(s.x(v) - s.x(1)));
 	out.rect(left, y, width, kBar - 1, {{"fill", colour}, {"fill-opacity", v < 1 ? 0.55 : 1}});
 	char text[32];
-	v < 0.01 ? snprintf(text, sizeof text, "%.1gx", v)
-		 : snprintf(text, sizeof text, "%.*fx",
-			    v < 10    ? 2
-			    : v < 100 ? 1
-				      : 0,
-			    v);
+	if (v < 0.01)
+		snprintf(text, sizeof text, "%.1gx", v);
+	else
+		snprintf(text, sizeof text, "%.*fx", v < 10 ? 2 : v < 100 ? 1 : 0, v);
 	out.text(std::max(s.x(v), s.x(1)) + 4, y + kBar - 2, text, {{"font-size", 9}});
 }
 

@@ -44,7 +44,7 @@ void write_sums(std::FILE *out, const results &all)
 			  *several = all.row_named(std::string("get_nbi_") + bytes);
 		for (const column *c : all.libraries())
 			if (blocking && several && c->median(*blocking) > 0 && c->median(*several) > 0)
-				fprintf(out, "; %s %.2f of that, and %.2f B with several under way", c->title.c_str(),
+				fprintf(out, "; %s %.2f of that, and %.2f B with several in flight", c->title.c_str(),
 					c->median(*blocking) / alone, c->median(*several) / stream);
 		fputs(".\n", out);
 	}

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # draw.sh [FOLDER]: makes the pictures in this folder, or in FOLDER: of a timeline of examples/ring.c, and of a race
-# of shmem/race/tests. BUILD names the build tree, build by default; make profile/pictures/draw_report examples/ring
-# makes what is needed of it beside the libraries. MICROSECONDS: how much of the timeline is shown.
+# of shmem/race/tests. BUILD names the build tree, build by default. It must have the programs
+# profile/pictures/draw_report and examples/ring, which make builds when they are named. MICROSECONDS: how much of the
+# timeline is shown.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 src=$(cd "$here/../.." && pwd)
